@@ -1,5 +1,5 @@
 /**
- * TLS certificates for tests, signed by themselves: made here, so that no test needs a program to make one, and none expires.
+ * Self-signed TLS certificates for tests. They are made here, so that no test needs a program that makes them, and none expires.
  */
 import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { once } from 'node:events';
@@ -7,19 +7,19 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
 
-/** What may differ from a certificate that is valid from yesterday until tomorrow. */
+/** Properties of a certificate. By default it is valid from yesterday until tomorrow. */
 export interface TestCertificateOptions {
-  /** Tells one from another. */
+  /** The subject's name, by which a test tells certificates apart. */
   readonly name?: string;
   readonly validFrom?: Date;
   readonly validTo?: Date;
 }
 
-/** A certificate for `localhost` and `127.0.0.1`, in PEM. It vouches for itself: clients take it as an authority. */
+/** A certificate for `localhost` and `127.0.0.1`, in PEM. It is its own certificate authority, which a client can be told to trust. */
 export interface TestCertificate {
   readonly cert: string;
   readonly key: string;
-  /** As `tls.PeerCertificate.fingerprint256` says it. */
+  /** In the format of `tls.PeerCertificate.fingerprint256`. */
   readonly fingerprint: string;
 }
 
@@ -63,14 +63,14 @@ export function makeCertificate(options: TestCertificateOptions = {}): TestCerti
   };
 }
 
-/** Writes a certificate as `cert.pem` and `key.pem` into a folder, in place of what is there. Gives the settings that name them. */
+/** Writes a certificate to `cert.pem` and `key.pem` in a folder, and replaces older ones. Returns the settings that name the files. */
 export async function writeCertificate(folder: string, { cert, key }: TestCertificate) {
   const files = { MILLRACE_TLS_CERT: join(folder, 'cert.pem'), MILLRACE_TLS_KEY: join(folder, 'key.pem') };
   await Promise.all([writeFile(files.MILLRACE_TLS_CERT, cert), writeFile(files.MILLRACE_TLS_KEY, key)]);
   return files;
 }
 
-/** The fingerprint of the certificate that a newcomer is shown at a port of this machine. */
+/** The fingerprint of the certificate that a new connection gets at a port of this machine. */
 export async function fingerprintAt(port: number): Promise<string> {
   const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
   await once(socket, 'secureConnect');
@@ -79,7 +79,7 @@ export async function fingerprintAt(port: number): Promise<string> {
   return fingerprint256;
 }
 
-// What ASN.1 calls what follows (X.690 §8).
+// Tags of ASN.1 (X.690 §8).
 const BOOLEAN = 0x01;
 const INTEGER = 0x02;
 const BIT_STRING = 0x03;

@@ -10,7 +10,7 @@ export interface ChildOf {
   readonly state: string;
 }
 
-/** The children of a process, dead ones that were not reaped included. */
+/** The children of a process, including zombies, which have ended and were not reaped. */
 export function childrenOf(parent: number): readonly ChildOf[] {
   return readdirSync('/proc').flatMap((name) => {
     const child = /^\d+$/.test(name) ? readStat(name) : undefined;
@@ -21,10 +21,10 @@ export function childrenOf(parent: number): readonly ChildOf[] {
 function readStat(name: string): { readonly state: string; readonly parent: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-    // The second field is the program's name and may hold blanks: count from behind it.
+    // The second field is the program's name in parentheses, which may contain spaces: count the fields after it.
     const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { state, parent: Number(parent) };
   } catch {
-    return undefined; // it ended meanwhile
+    return undefined; // the process has ended since it was listed
   }
 }

@@ -16,10 +16,10 @@ const ARGUMENTS = [
   '--disable-sync',
 ];
 
-/** Test options that skip, with the reason, where there is no Chromium; under `CI` the test runs and fails instead. */
+/** Options that skip a test, with the reason, where Chromium is not installed. Under `CI` the test runs and fails instead. */
 export const NEEDS_CHROMIUM = needs(EXECUTABLE);
 
-/** A page in a context of its own, and what went wrong on it. */
+/** A page in a context of its own, and the errors that occurred on it. */
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page;
   /**
@@ -29,20 +29,20 @@ export interface WatchedPage extends AsyncDisposable {
   readonly errors: readonly string[];
   /** Status and URL of every answer of 400 and above. */
   readonly failedRequests: readonly string[];
-  /** Hosts asked for anything. */
+  /** The hosts to which the page sent requests. */
   readonly hosts: ReadonlySet<string>;
 }
 
 /** One browser for a test file. */
 export interface TestBrowser extends AsyncDisposable {
-  /** A page nothing was opened in yet; options as playwright's, for example a viewport. */
+  /** Makes an empty page. The options are those of Playwright, such as a viewport. */
   newPage(options?: BrowserContextOptions): Promise<WatchedPage>;
 }
 
 /**
  * Starts the browser.
- * @param options.autoplay `allowed`: audio may start by itself, which makes Chromium behave as on a site one visits often;
- *   `muted`: as on a site one has never been to
+ * @param options.autoplay `allowed`: audio may start by itself, as on a site that the user visits often; `muted`: only muted video may, as on
+ *   a site that the user has never visited
  */
 export async function launchChromium({
   autoplay = 'allowed',

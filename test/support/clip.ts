@@ -31,11 +31,11 @@ export interface ClipOptions {
   readonly openGop?: boolean;
   /** Whether each frame has two fields. */
   readonly interlaced?: boolean;
-  /** Presentation time of each frame, in ticks; those of the frame rate by default. */
+  /** The presentation time of each frame, in ticks. By default, frames follow each other at the frame rate. */
   readonly ptsOf?: (frame: number) => number;
 }
 
-/** A track and its packets in decoding order, none marked. */
+/** A track and its packets in decoding order, without segment marks. */
 export interface Clip {
   readonly track: VideoTrack;
   readonly packets: readonly Packet[];
@@ -71,7 +71,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
   const description = openGop ? { name: 'libx265', options: () => open } : { name: 'libx264', options: () => closed };
   const plan = { width, height } as RenditionPlan;
   const settings = { preset: 'ultrafast', threads: 1, framesPerSecond };
-  // FLV has no times below 0, so an encoder with B-frames shows everything a little later.
+  // FLV has no negative times, so an encoder with B-frames delays the presentation of all frames a little.
   const delay = bFrames * 2 * Math.round(VIDEO_TIMESCALE / framesPerSecond);
   using encoder = new VideoEncoder(description, { plan, settings, first: frame }, ({ pts, dts, keyframe, data }) => {
     packets.push({ kind: 'video', pts: ticks(pts + delay), dts: ticks(dts + delay), keyframe, data });
@@ -90,7 +90,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
   return { track: { ...track, codedWidth: width, codedHeight: height }, packets };
 }
 
-/** The packets, with a mark on each that `cutAt` selects. */
+/** The packets, with a segment mark on each packet that `cutAt` selects. */
 export function marked(packets: readonly Packet[], cutAt: (packet: Packet, index: number) => boolean): Packet[] {
   let ordinal = 0;
   return packets.map((packet, index) => {

@@ -1,4 +1,4 @@
-/** The child process of {@link file://./decode.ts}. Loads FFmpeg. */
+/** The child process of {@link file://./decode.ts}, which loads FFmpeg. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -69,7 +69,10 @@ class Decoder implements Disposable {
     this.#frame.alloc();
   }
 
-  /** Decodes a packet, or with null what is left. What cannot be decoded shows as a complaint and a missing frame. */
+  /**
+   * Decodes a packet, or, with null, returns the frames that the decoder still holds. A damaged packet leads to a complaint and a missing
+   * frame.
+   */
   decode(packet: Packet | null): void {
     this.#context.sendPacketSync(packet);
     while (this.#context.receiveFrameSync(this.#frame) >= 0) {
@@ -112,7 +115,7 @@ class AudioCollector {
     const ptsS = seconds(frame.bestEffortTimestamp, stream);
     this.#format ??= { startS: ptsS, sampleRate, channels: frame.channels };
     this.#endS = ptsS + nbSamples / sampleRate;
-    // The first channel will do. Samples missing in between show as beeps at the wrong time, so they are kept as silence.
+    // The first channel is enough. Missing samples are replaced by silence, because the beeps after them would be at the wrong times.
     const plane = frame.data![0]!;
     const gap = Math.round((ptsS - this.#format.startS) * sampleRate) - this.#sampleCount();
     if (gap > 1) this.#blocks.push(new Float32Array(gap));

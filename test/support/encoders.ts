@@ -1,6 +1,6 @@
 /**
- * The publisher's encoders: they draw a frame or a block of sound, encode it and give the packets to the muxer.
- * Loads FFmpeg: only child processes import this.
+ * The publisher's encoders: they make a frame or a block of audio, encode it and give the packets to the muxer. Only child processes import
+ * this file, because it loads FFmpeg.
  */
 import {
   AV_CHANNEL_ORDER_NATIVE,
@@ -63,7 +63,10 @@ class Encoder implements Disposable {
     FFmpegError.throwIfError(this.#stream.codecpar.fromContext(this.context), 'stream parameters');
   }
 
-  /** Encodes a frame, or with null what is left. False when the output cannot be written any more. */
+  /**
+   * Encodes a frame, or, with null, writes the packets that the encoder still holds. Returns false when the output cannot be written any
+   * more.
+   */
   push(frame: Frame | null): boolean {
     FFmpegError.throwIfError(this.context.sendFrameSync(frame), 'encode');
     while (this.context.receivePacketSync(this.#packet) >= 0) {
@@ -85,7 +88,8 @@ class Encoder implements Disposable {
 function describe(job: VideoJob): { name: string; options: Record<string, string>; hasBitrate: boolean } {
   const { codec, preset, tune, gop, bFrames, openGop } = job;
   if (codec === 'av1') {
-    // Low delay, a frame in for a frame out; one thread. Faster presets leave out what changed in a frame now and then (SVT-AV1 in FFmpeg 8.1).
+    // Low delay (each frame comes out before the next one goes in), with one thread. Faster presets sometimes miss changes in a frame
+    // (SVT-AV1 in FFmpeg 8.1).
     const options = { preset: '8', crf: '30', 'svtav1-params': 'pred-struct=1:lookahead=0:scd=0:lp=1' };
     return { name: 'libsvtav1', options, hasBitrate: false };
   }
@@ -99,7 +103,7 @@ function describe(job: VideoJob): { name: string; options: Record<string, string
   return { name, options, hasBitrate: true };
 }
 
-/** Draws and encodes the picture. */
+/** Draws and encodes the video. */
 export class VideoEncoder implements Disposable {
   readonly #encoder: Encoder;
   readonly #job: VideoJob;
@@ -133,11 +137,11 @@ export class VideoEncoder implements Disposable {
     FFmpegError.throwIfError(frame.getBuffer(), 'frame memory');
   }
 
-  /** Encodes the frame of that number. False when the output cannot be written any more. */
+  /** Encodes the frame with this number. Returns false when the output cannot be written any more. */
   encode(code: FrameCode): boolean {
     const { frame } = this.#encoder;
     const mediaS = (code.counter * this.#job.fps.den) / this.#job.fps.num;
-    // The encoder may still hold the picture before.
+    // The encoder may still use the previous frame's memory.
     FFmpegError.throwIfError(frame.makeWritable(), 'frame memory');
     drawPicture(
       {
@@ -165,7 +169,7 @@ export class VideoEncoder implements Disposable {
   }
 }
 
-/** Draws and encodes the sound. */
+/** Makes and encodes the audio. */
 export class AudioEncoder implements Disposable {
   readonly #encoder: Encoder;
   readonly #job: AudioJob;
@@ -183,7 +187,7 @@ export class AudioEncoder implements Disposable {
       order: AV_CHANNEL_ORDER_NATIVE,
       mask: job.channels === 1 ? 4n : 3n,
     };
-    // libopus takes its channels interleaved.
+    // libopus expects interleaved channels.
     const [name, format] = job.codec === 'aac' ? ['aac', AV_SAMPLE_FMT_FLTP] : ['libopus', AV_SAMPLE_FMT_FLT];
     this.#encoder.open(name, {}, (context) => {
       context.sampleRate = job.sampleRate;
@@ -201,7 +205,7 @@ export class AudioEncoder implements Disposable {
     FFmpegError.throwIfError(frame.getBuffer(), 'audio memory');
   }
 
-  /** Encodes every block that begins before `mediaS`. False when the output cannot be written any more. */
+  /** Encodes every block that begins before `mediaS`. Returns false when the output cannot be written any more. */
   encodeUntil(mediaS: number): boolean {
     const { frame } = this.#encoder;
     while (this.#samples < mediaS * this.#job.sampleRate) {

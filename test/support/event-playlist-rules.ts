@@ -3,13 +3,13 @@
  */
 import { type MediaPlaylist, readMediaPlaylist } from './hls-playlist.ts';
 
-/** Every playlist of a rendition in the order in which it was seen, each with the delta update of the same moment. */
+/** Every version of a rendition's playlist in the order in which it was loaded, each with the delta update of the same moment. */
 export type RecordedHistory = ReadonlyMap<string, readonly { readonly text: string; readonly delta: string }[]>;
 
 /** Dates are whole milliseconds, and durations are cut to 10 µs. */
 const ROUNDING_MS = 2;
 
-/** Every rule that is broken, as a sentence each. */
+/** Returns a sentence for each rule that is broken. */
 export function recordedViolations(history: RecordedHistory, targetDurationS: number): readonly string[] {
   const found: string[] = [];
   for (const [rendition, seen] of history) {
@@ -57,7 +57,7 @@ function checkOne(playlist: MediaPlaylist, targetDurationS: number, unless: Unle
   checkDates(playlist, unless);
 }
 
-/** A date is that of the one before plus what lies between, unless there is a discontinuity. */
+/** The date of a segment is that of the previous one plus its duration, unless there is a discontinuity. */
 function checkDates({ segments }: MediaPlaylist, unless: Unless): void {
   let expectedMs: number | undefined;
   for (const { msn, discontinuity, durationS, programDateTime } of segments) {
@@ -105,7 +105,7 @@ function checkTogether(history: RecordedHistory, found: string[]): void {
   }
 }
 
-/** Everything from the first segment on, without the end. */
+/** All lines from the first segment on, without EXT-X-ENDLIST. */
 function bodyOf(text: string): string {
   const lines = text.split('\n');
   const from = lines.findIndex((line) => /^#EXT(INF|-X-(MAP|GAP|DISCONTINUITY$|PROGRAM))/.test(line));

@@ -1,20 +1,23 @@
 /**
- * An encoder that is a program of its own, as people run it: for tests of what real encoders do.
+ * Runs an encoder that is a program of its own, such as ffmpeg, for tests with real encoders.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** A running encoder. Disposing it kills it when it has not ended yet. */
 export interface ExternalEncoder extends AsyncDisposable {
-  /** Settles when it ended, with what it wrote on standard error (the last 64 KiB); never rejects. */
+  /** Resolves when the encoder has ended, with the last 64 KiB of its standard error. Never rejects. */
   readonly ended: Promise<{ readonly code: number | null; readonly output: string }>;
-  /** Ends as Ctrl+C does: cleanly, with FCUnpublish. */
+  /** Ends the encoder as Ctrl+C does: cleanly, with FCUnpublish. */
   stop(): Promise<void>;
-  /** SIGKILL: the server sees a connection that ends without a word. */
+  /** Kills the encoder with SIGKILL, so that the connection ends without FCUnpublish. */
   kill(): Promise<void>;
 }
 
-/** Starts a program with an argument list, never through a shell. A stream key among the arguments is one of a test. */
+/**
+ * Starts a program with a list of arguments, not through a shell. Stream keys in the arguments are visible to others, so they must be those
+ * of tests.
+ */
 export function startEncoder(program: string, args: readonly string[]): ExternalEncoder {
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let output = '';

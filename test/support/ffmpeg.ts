@@ -3,22 +3,22 @@
  */
 import { type ExternalEncoder, startEncoder } from './external-encoder.ts';
 
-/** What differs from its default: 640x360, 30 frames a second, a keyframe every second, no B-frames, sound. */
+/** What to publish. The default is 640x360 at 30 frames per second, a keyframe every second, no B-frames, and audio. */
 export interface FfmpegOptions {
   readonly fps?: string;
   /** Keyframe interval in frames. */
   readonly gop?: number;
   readonly bFrames?: number;
   readonly bitrate?: string;
-  /** False: sound only. */
+  /** False for audio only. */
   readonly video?: boolean;
-  /** False: picture only. */
+  /** False for video only. */
   readonly audio?: boolean;
-  /** In place of encoding: a file sent as it is, at real-time pace, over and over. */
+  /** A file to send instead of encoding anything: unchanged, in real time, again and again. */
   readonly file?: string;
 }
 
-/** Publishes its test picture and a tone until stopped. */
+/** Publishes ffmpeg's test picture and a tone until it is stopped. */
 export function startFfmpeg(url: string, options: FfmpegOptions = {}): ExternalEncoder {
   const { fps = '30', gop = 30, bFrames = 0, bitrate = '1M', video = true, audio = true, file } = options;
   const x264 = `-c:v libx264 -preset ultrafast -pix_fmt yuv420p -b:v ${bitrate}`;

@@ -1,10 +1,10 @@
 /**
- * FLV files, tag by tag: what an RTMP publisher sends as messages.
+ * Reads FLV files as tags, which an RTMP publisher sends as messages.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One tag: a message of the same type, timestamp and body. */
+/** One tag. It has the type, timestamp and body of an RTMP message. */
 export interface FlvFileTag {
   /** 8 audio, 9 video, 18 data. */
   readonly type: number;

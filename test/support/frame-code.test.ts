@@ -40,7 +40,7 @@ describe('a frame code', () => {
     );
   });
 
-  it('is read from a canvas by a browser that gets only the source of the reader', () => {
+  it('is read from a canvas by a browser that has only the source text of the reading function', () => {
     const code = { counter: 12_345, drawnAtMs: 1_790_000_000_123 };
     const data = new Uint8ClampedArray([...draw(code)].flatMap((luma) => [luma, luma, luma, 255]));
     const pixels = { data, width: 640, lineStride: 2560, pixelStride: 4 };
@@ -48,7 +48,7 @@ describe('a frame code', () => {
     assert.deepEqual({ ...(read as FrameCode) }, code);
   });
 
-  it('is not seen in a plain picture, nor with one cell gone wrong', () => {
+  it('is not read from a plain frame, nor from one with a wrong cell', () => {
     for (const luma of [0, 16, 90, 235, 255]) {
       const data = new Uint8Array(640 * 64).fill(luma);
       assert.equal(readFrameCode({ data, width: 640, lineStride: 640, pixelStride: 1 }), undefined);

@@ -3,7 +3,7 @@
  * black and white cells in two rows along the top edge. A decoder, or a canvas in a browser, can read which frame it is and how old it is.
  */
 
-/** Cells in a row; one is a fortieth of the width: 16 pixels square at 640, where H.264 cannot blur it away. */
+/** Cells in a row. A cell is a fortieth of the width, which is 16 pixels at 640: large enough to survive H.264 at low bitrates. */
 export const CODE_COLUMNS = 40;
 /** Rows of cells. */
 export const CODE_ROWS = 2;
@@ -61,7 +61,7 @@ function checksum(bits: readonly number[]): number {
 /**
  * Reads the code at any size of the frame.
  *
- * Names nothing outside itself: `String(readFrameCode)` is a function a browser can run.
+ * The function refers to nothing outside itself, so that a browser can run its source text, `String(readFrameCode)`.
  * @returns undefined when the frame has no code, or is too blurred
  */
 export function readFrameCode(pixels: Pixels): FrameCode | undefined {
@@ -69,7 +69,7 @@ export function readFrameCode(pixels: Pixels): FrameCode | undefined {
   const cell = pixels.width / columns;
   const bits: number[] = [];
   for (let index = 0; index < columns * 2; index += 1) {
-    // Nine samples around the middle: edges ring, and a scaled rendition has moved them.
+    // Nine samples around the middle, because edges ring, and scaling moves them.
     let sum = 0;
     for (let sample = 0; sample < 9; sample += 1) {
       const x = Math.floor(((index % columns) + 0.35 + 0.15 * (sample % 3)) * cell);

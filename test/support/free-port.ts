@@ -1,10 +1,10 @@
 /**
- * Ports for programs that cannot be asked which one they took.
+ * Free ports for programs that do not report the port that the system chose for them.
  */
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 
-/** A loopback port on which nothing listens. Another program may take it before it is used, and the one that needs it then fails. */
+/** Finds a loopback port on which nothing listens. Another program may take it before it is used; then the program that needs it fails. */
 export async function freePort(): Promise<number> {
   await using server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');

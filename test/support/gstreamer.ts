@@ -3,7 +3,7 @@
  */
 import { type ExternalEncoder, startEncoder } from './external-encoder.ts';
 
-/** Publishes its test picture and ticks until stopped; `-e` turns an interrupt into a clean end of stream. */
+/** Publishes GStreamer's test picture and ticks until it is stopped. With `-e`, an interrupt ends the stream cleanly. */
 export function startGstreamer(url: string): ExternalEncoder {
   const video = 'videotestsrc is-live=true ! video/x-raw,width=640,height=360,framerate=30/1';
   const encoder = 'x264enc tune=zerolatency speed-preset=ultrafast key-int-max=30 bitrate=1000';

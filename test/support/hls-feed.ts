@@ -26,7 +26,7 @@ import { AUDIO_ID, tracksById, VIDEO_ID } from './tracks.ts';
 /** As x264 writes it for 1280x720 at 30 frames per second. */
 const AVCC = '0164001fffe1001a6764001facd9405005bb0110000003001000000303c0f183196001000668ebe3cb22c0fdf8f800';
 
-/** A track that can be packaged. */
+/** A video track that can be packaged. */
 export function videoTrack(changes: Partial<VideoTrack> = {}): VideoTrack {
   return {
     kind: 'video',
@@ -90,7 +90,7 @@ export class Feed {
   #audio: AudioTrack | undefined;
   /** Session time, in seconds. */
   #nowS: number;
-  /** Where the running stretch of media began, and what was published of it. */
+  /** Where the current stretch of media began, and how much of it was published. */
   #stretchS: number;
   #frames = 0;
   #audioPackets = 0;
@@ -169,7 +169,7 @@ export class Feed {
     this.session.pace();
   }
 
-  /** As {@link play}, looking at all playlists about every `everyS` seconds. */
+  /** Does what {@link play} does, and reads all playlists about every `everyS` seconds. */
   async watch(seconds: number, muted: { video?: boolean; audio?: boolean } = {}, everyS = 0.15): Promise<void> {
     for (let left = seconds; left > 1e-9; left -= everyS) {
       this.play(Math.min(left, everyS), muted);
@@ -177,7 +177,7 @@ export class Feed {
     }
   }
 
-  /** Nobody publishes for a while; then media begins anew, after a discontinuity. @param options.unpacedS time since the session was paced last */
+  /** Publishes nothing for a while, and then media after a discontinuity. @param options.unpacedS time since the session was last paced */
   async pause(seconds: number, { paceS = 0.25, unpacedS = 0 } = {}): Promise<void> {
     this.session.stop();
     const untilS = this.#nowS + seconds;
@@ -226,7 +226,7 @@ export class Feed {
     return answer?.type === 'playlist' ? answer.playlist.text : undefined;
   }
 
-  /** Every rule broken by what was looked at. */
+  /** Every rule that is broken by the playlists that were read. */
   async violations(context: MediaContext & { stepS?: number } = {}): Promise<readonly string[]> {
     const found: string[] = [];
     const latest = new Map<string, string>();

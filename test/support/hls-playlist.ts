@@ -3,7 +3,7 @@
  * discard. It shares no code with `src/hls`, so that no mistake is made twice.
  */
 
-/** Attributes of a tag; quotes taken off. */
+/** The attributes of a tag, without quotes. */
 export type Attributes = ReadonlyMap<string, string>;
 
 /** EXT-X-PART. */
@@ -14,13 +14,13 @@ export interface PlaylistPart {
   readonly gap: boolean;
 }
 
-/** A segment; without a URI it is the one that is still growing. */
+/** A segment. The one that is still growing has no URI. */
 export interface PlaylistSegment {
   readonly msn: number;
   readonly uri: string | undefined;
   readonly durationS: number;
   readonly discontinuity: boolean;
-  /** EXT-X-DISCONTINUITY-SEQUENCE plus the discontinuities up to here; in a delta update those skipped are missing. */
+  /** EXT-X-DISCONTINUITY-SEQUENCE plus the discontinuities up to here. A delta update does not count those in skipped segments. */
   readonly discontinuityNumber: number;
   readonly programDateTime: string | undefined;
   /** The EXT-X-MAP in force. */
@@ -66,7 +66,7 @@ const nothing = (): Growing => ({
   misplaced: [],
 });
 
-/** Reads a media playlist; never throws, what is missing reads as NaN or empty. */
+/** Reads a media playlist. It never throws: values that are missing are NaN or empty. */
 export function readMediaPlaylist(text: string): MediaPlaylist {
   const lines = text.split('\n');
   const tags = new Map<string, string[]>();

@@ -6,19 +6,19 @@ import { type MediaPlaylist, type PlaylistSegment, readAttributes, readMediaPlay
 
 /** A rule that a playlist breaks. */
 export interface Violation {
-  /** Short and stable, so that tests can name it. */
+  /** The short name of the rule, which never changes, so that tests can refer to it. */
   readonly rule: string;
   /** Where, and what was found. */
   readonly found: string;
 }
 
-/** What a media playlist alone does not tell. */
+/** What a checker cannot learn from a media playlist alone. */
 export interface MediaContext {
-  /** Playlists that must be reported on, relative to this one: all the others of the presentation. */
+  /** The URIs, relative to this playlist, of the others of the presentation, for each of which it must have an EXT-X-RENDITION-REPORT. */
   readonly others?: readonly string[];
-  /** Frames do not come at a steady rate: parts cannot all be long enough. */
+  /** Whether the frame rate varies, so that some parts are shorter than the rules demand. */
   readonly variableFrameRate?: boolean;
-  /** Packets may have been lost: parts may then make less than their segment lasts. */
+  /** Whether packets may have been lost, so that the parts of a segment may be shorter together than the segment. */
   readonly lossy?: boolean;
 }
 
@@ -28,7 +28,7 @@ export interface Reload {
   readonly delta?: string;
 }
 
-/** Digits after the point that we print leave this much uncertainty in a sum of parts. */
+/** The uncertainty in a sum of parts, whose durations are printed with a limited number of digits. */
 const ROUNDING_S = 0.0005;
 /** PROGRAM-DATE-TIME has milliseconds. */
 const DATE_ROUNDING_S = 0.0025;
@@ -78,9 +78,9 @@ export function checkRendition(history: readonly Reload[]): readonly Violation[]
 
 /**
  * Rules over all media playlists of a presentation, taken at one moment.
- * @param options.stepS how far their ends may lie apart: by default one part target
- * @param options.behind the same, loaded after all of those: playlists that are loaded one by one are of no one moment, but by then
- *   each must be as far as the others were
+ * @param options.stepS how far apart the ends of the playlists may be, one part target by default
+ * @param options.behind the same playlists, loaded once more after all of the first ones. Playlists that are loaded one by one show different
+ *   moments, but by the second time each must be as far as all of the others were the first time.
  */
 export function checkPresentation(
   texts: ReadonlyMap<string, string>,
@@ -152,7 +152,7 @@ function applyDelta(copy: MediaPlaylist, delta: MediaPlaylist): readonly Playlis
   if (skipped.length !== delta.skipped) return undefined;
   const map = skipped.at(-1)?.map;
   const discontinuities = skipped.filter(({ discontinuity }) => discontinuity).length;
-  // Once on the far side of the skip boundary, segments keep no parts.
+  // Segments that are older than the skip boundary have no parts.
   return [
     ...skipped.map((segment) => ({ ...segment, parts: [] })),
     ...delta.segments.map((segment) => ({
@@ -253,7 +253,7 @@ function checkTimes(
     if (next === undefined || next.discontinuity) continue;
     const apartS = (startOf(next) - startOf(segment)) / 1000;
     const found = `segment ${segment.msn}: ${apartS} s until the next, EXTINF ${segment.durationS}`;
-    // At most as long as EXTINF may be. Whether more was lost cannot be seen.
+    // When packets were lost, a segment that is as long as EXTINF may be can end before the next one begins.
     const full = lossy && apartS > segment.durationS && segment.durationS > targetDurationS + 0.48;
     const follow = Math.abs(apartS - segment.durationS) <= DATE_ROUNDING_S;
     report.unless(follow || full, 'dates-follow-durations', found);
@@ -374,7 +374,7 @@ function checkHints(before: MediaPlaylist, after: MediaPlaylist, report: Report)
   const lastMsn = before.segments.at(-1)?.msn ?? 0;
   const recent = after.segments.filter(({ msn }) => msn >= lastMsn);
   const next = recent.flatMap(({ parts }) => parts).find(({ uri }) => !known.has(uri));
-  // So much later that the next part's tag is gone already: nothing to compare with.
+  // The playlist is so much later that the tag of the hinted part is gone, so there is nothing to compare.
   const comparable = recent[0]?.msn === lastMsn && recent.every(({ parts }) => parts.length > 0);
   if (next !== undefined && comparable) {
     report.unless(next.uri === hint('PART'), 'hint-comes-true', `hinted ${hint('PART')}, came ${next.uri}`);

@@ -1,5 +1,5 @@
 /**
- * An S3 server that others have written, for a second opinion on requests, names and lists. It accepts any signature.
+ * An S3 server that was written by others, to check requests, names and lists independently of our own. It accepts any signature.
  */
 import { mkdtempSync } from 'node:fs';
 import { rm } from 'node:fs/promises';

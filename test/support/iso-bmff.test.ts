@@ -14,7 +14,7 @@ const FRAGMENT = Buffer.from(
   ]),
 );
 
-/** A copy in which one text stands for another of the same length. */
+/** A copy in which one text is replaced by another of the same length. */
 const replaced = (bytes: Buffer, from: string, to: string): Buffer =>
   Buffer.from(bytes.toString('latin1').replace(from, to), 'latin1');
 

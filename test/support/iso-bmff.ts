@@ -9,14 +9,14 @@ export interface ReadSample {
   readonly pts: number;
   readonly duration: number;
   readonly keyframe: boolean;
-  /** sample_depends_on: 1 on others, 2 on none. */
+  /** sample_depends_on: 1 when the sample depends on others, 2 when it does not. */
   readonly dependsOn: number;
   readonly size: number;
   /** The sample's bytes, from where the fragment says that they are. */
   readonly data: Uint8Array;
 }
 
-/** The one track of an init segment, and what the fragments after it hold. */
+/** The only track of an init segment, and the content of the fragments after it. */
 export interface ReadTrack {
   readonly trackKind: 'video' | 'audio';
   readonly timescale: number;
@@ -29,13 +29,13 @@ export interface ReadTrack {
   readonly channels: number;
   readonly sampleRate: number;
   readonly brands: readonly string[];
-  /** Of each fragment: its number, the decoding time it states, and how many samples it has. */
+  /** The number of each fragment, the decoding time that it states, and how many samples it has. */
   readonly fragments: readonly { readonly sequenceNumber: number; readonly dts: number; readonly samples: number }[];
   readonly samples: readonly ReadSample[];
 }
 
 /**
- * Reads what a player would have appended.
+ * Reads an init segment and the media after it, as a player would append them.
  * @param init an init segment of one track
  * @param media parts or segments of the same rendition, in playlist order; none is fine
  * @throws {Error} when mp4box finds fault with a box, a box is unknown to it, or bytes are left over
@@ -72,7 +72,7 @@ export interface MovieTrackRead {
   readonly samples: readonly ReadSample[];
   /** The entries of its edit list: how long each is in seconds, and the time in the track, in its ticks, where it begins. -1: nothing is shown. */
   readonly edits: readonly { readonly shownS: number; readonly mediaTime: number }[];
-  /** How long something is shown, in seconds. */
+  /** The duration of the track's presentation, in seconds. */
   readonly shownS: number;
   readonly sampleEntries: readonly string[];
 }
@@ -113,7 +113,7 @@ function readSample(file: ISOFile, trackId: number, index: number, sample: Sampl
   };
 }
 
-/** Parses all of the bytes, and takes everything mp4box would only have logged for a fault. */
+/** Parses all of the bytes, and treats everything that mp4box would only log as a fault. */
 function parse(bytes: Uint8Array): ISOFile {
   const file = createFile(true);
   const faults: string[] = [];

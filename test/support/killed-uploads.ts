@@ -1,5 +1,5 @@
 /**
- * Uploads and deletions whose process is killed again and again.
+ * Uploads and deletes recordings in a process that is killed again and again.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,16 +9,16 @@ import { SECRET_ACCESS_KEY, startObjectServer } from './object-server.ts';
 import { WrittenRecording } from './recording-folder.ts';
 import type { UploaderJob } from './uploader-child.ts';
 
-/** Recordings and periods of each. */
+/** The number of recordings, and of periods in each. */
 const RECORDINGS = 4;
 const PERIODS = 4;
 
-/** What was found at the end. */
+/** The state of the bucket at the end. */
 export interface KilledUploads {
   /** What is wrong in the bucket, as sentences. */
   readonly faults: readonly string[];
   readonly kills: number;
-  /** Files that the bucket got more often than once, because a kill left it unknown whether it had them. */
+  /** Files that were uploaded more than once, because after a kill it was unknown whether the bucket had them. */
   readonly repeatedPuts: number;
 }
 
@@ -81,7 +81,7 @@ async function runChild(
     if (requests !== killAtRequest) return undefined;
     const exited = once(child, 'exit');
     child.kill('SIGKILL');
-    // Half of the requests are carried out although nobody is left to hear that.
+    // Half of the requests are carried out, although the process that sent them is gone.
     return method === 'PUT' && killAtRequest % 2 === 0 ? { type: 'cut_request' } : { type: 'slow', until: exited };
   };
   const exit = once(child, 'exit');

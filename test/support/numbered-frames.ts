@@ -51,7 +51,7 @@ export async function encodeNumbered(options: NumberedOptions): Promise<Encoded>
   return codec === 'h264' ? await encode(codec, args) : await encodeMp4(codec, args);
 }
 
-/** AAC or Opus: a tone that rises, so that no two moments sound the same. */
+/** Encodes AAC or Opus: a rising tone, so that the audio is different at every moment. */
 export async function encodeTone(codec: 'aac' | 'opus', seconds: number, sampleRate = 48_000): Promise<Encoded> {
   const source = `aevalsrc=0.3*sin(2*PI*(200+200*t)*t):s=${sampleRate}:d=${seconds}`;
   const args = `-f lavfi -i ${source} -ac 2 -c:a ${codec === 'aac' ? 'aac' : 'libopus'}`;
@@ -60,15 +60,15 @@ export async function encodeTone(codec: 'aac' | 'opus', seconds: number, sampleR
 
 /** A frame as ffmpeg shows it. */
 export interface ShownFrame {
-  /** -1 when it cannot be read. */
+  /** The number of the frame, or -1 when it cannot be read. */
   readonly number: number;
-  /** Of its luma, as it was decoded. */
+  /** A hash of the decoded luma. */
   readonly sha1: string;
 }
 
 /**
- * The frames that ffmpeg shows of a file of one frame size, in their order. Fails when ffmpeg finds any fault.
- * @param decoder ffmpeg's name of the decoder, where its choice is not the right one
+ * Returns the frames that ffmpeg shows of a file with one frame size, in their order. Fails when ffmpeg reports any fault.
+ * @param decoder ffmpeg's name of the decoder, needed when ffmpeg would choose another one
  */
 export async function shownFrames(
   path: string,
@@ -98,7 +98,7 @@ export async function shownFrames(
   return frames;
 }
 
-/** The same media at a later time. */
+/** Shifts media to a later time. */
 export function shifted({ track, samples }: Encoded, bySeconds: number): { track: Track; samples: Encoded['samples'] } {
   const by = Math.round(bySeconds * track.timescale);
   const move = (ticks: (typeof samples)[number]['dts']) => (ticks + by) as typeof ticks;

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { Secret } from '#domain/secret.ts';
 import type { ObjectSettings } from '#objects/config.ts';
 
-/** What goes wrong with a request. */
+/** How the server treats a request. */
 export type Fault =
   /** The request is refused and nothing happens. */
   | { readonly type: 'refused'; readonly status: number; readonly code: string }
@@ -18,7 +18,7 @@ export type Fault =
   | { readonly type: 'cut_answer' }
   /** The request is carried out, and the connection is cut before the answer. */
   | { readonly type: 'lost_answer' }
-  /** An object is stored, or said to be, with a byte too few. */
+  /** An object is stored, or reported, with one byte too few. */
   | { readonly type: 'wrong_length' }
   /** Nothing happens until the promise resolves. */
   | { readonly type: 'slow'; readonly until: Promise<unknown> }
@@ -52,7 +52,7 @@ export interface ObjectServer extends AsyncDisposable {
 const BUCKET = 'recordings';
 const PREFIX = 'some/prefix/';
 const MAX_SKEW_MS = 15 * 60_000;
-/** Objects on one page of a list: few, so that tests see several pages. */
+/** The number of objects on one page of a list. It is small, so that tests get several pages. */
 const PAGE = 7;
 
 /** Starts a server. @param now its clock, without {@link ObjectServer.aheadMs} */
@@ -185,7 +185,7 @@ function refusalOf(request: IncomingMessage, body: Buffer, now: number): [number
   return undefined;
 }
 
-/** The signature that the request must have, computed from what came over the wire: no query is sorted or encoded anew. */
+/** The signature that the request must have, computed from the bytes that were received. The query is neither sorted nor encoded again. */
 function signatureOf({ method, url, headers }: IncomingMessage): string {
   const [, day = '', region = '', names = ''] =
     /Credential=[^/]+\/(\d{8})\/([^/]+)\/s3\/aws4_request, ?SignedHeaders=([^,]+),/.exec(headers.authorization!) ?? [];
@@ -208,7 +208,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, now: number,
   response.end(request.method === 'HEAD' ? undefined : body);
 }
 
-/** Undefined when the connection was cut in the middle. */
+/** Reads the body. Undefined when the connection was cut before its end. */
 async function bodyOf(request: IncomingMessage, isCut: boolean): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];
   const { socket } = request;
@@ -230,7 +230,7 @@ async function bodyOf(request: IncomingMessage, isCut: boolean): Promise<Buffer 
   return Buffer.concat(pieces);
 }
 
-/** Names whatever the client might let out, as real servers do. */
+/** Writes an error that contains everything that a client might leak, as errors of real servers do. */
 function errorBody(code: string): Buffer {
   return Buffer.from(
     `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>words of the server</Message><AWSAccessKeyId>${ACCESS_KEY_ID}</AWSAccessKeyId></Error>`,

@@ -1,5 +1,5 @@
 /**
- * Playback rights for tests: signing keys and tokens as a customer makes them, and what an origin is given when rights do not matter.
+ * Playback rights for tests: signing keys and tokens as a customer makes them, and rights for tests of an origin that are about something else.
  */
 import { importPKCS8, SignJWT } from 'jose';
 import { newSigningKeyId, type UserId } from '#domain/ids.ts';
@@ -14,7 +14,7 @@ import { someStream } from './sample-records.ts';
 /** A signing key with its private key. */
 export interface SigningPair {
   readonly key: SigningKey;
-  /** As the API gives it: base64 of a PEM file. */
+  /** In the form of the API: Base64 of a PEM file. */
   readonly privateKey: string;
 }
 
@@ -25,7 +25,10 @@ export function someSigningPair(userId: UserId, change: Partial<SigningKey> = {}
   return { key: { ...key, ...change }, privateKey: privateKey.reveal() };
 }
 
-/** A playback token with the claims of the reference service, good for a minute. @param claims replace or, as undefined, leave out */
+/**
+ * Makes a playback token with the claims of the reference service that is valid for a minute.
+ * @param claims replace others; an undefined one is left out
+ */
 export async function signToken(
   privateKey: string,
   publicKey: string,
@@ -38,7 +41,7 @@ export async function signToken(
     .sign(await importPKCS8(pemOf(privateKey), 'ES256'));
 }
 
-/** What an origin judges by when every stream is public. */
+/** The rights that an origin checks when every stream is public. */
 export const PUBLIC_STREAMS: Pick<OriginOptions, 'rights' | 'onRefused'> = {
   rights: {
     store: {
@@ -52,5 +55,5 @@ export const PUBLIC_STREAMS: Pick<OriginOptions, 'rights' | 'onRefused'> = {
   onRefused: () => undefined,
 };
 
-/** A public stream, as `live` tells of it. */
+/** A public stream, as `live` describes it. */
 export const somePublicStream = (): WatchedStream => someStream('a user' as UserId);

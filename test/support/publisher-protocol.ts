@@ -1,6 +1,6 @@
 /**
- * What the publisher's two processes say to each other. The job goes over the IPC channel and never into the child's
- * arguments or environment: it holds a stream key.
+ * The messages between the two processes of the publisher. The job is sent over the IPC channel and not in the arguments or environment of
+ * the child, because it contains a stream key.
  */
 import type { AudioCodec, VideoCodec } from '#media/track.ts';
 
@@ -8,15 +8,15 @@ import type { AudioCodec, VideoCodec } from '#media/track.ts';
 export interface PublisherJob {
   /** `rtmp://host:port/live/<streamKey>`, or the path of an FLV file. */
   readonly url: string;
-  /** Encodes as fast as the machine can instead of in real time: for files. */
+  /** For files: whether to encode as fast as the machine can, and not in real time. */
   readonly isFast: boolean;
-  /** Undefined: audio only. */
+  /** Undefined for audio only. */
   readonly video: VideoJob | undefined;
-  /** Undefined: video only. */
+  /** Undefined for video only. */
   readonly audio: AudioJob | undefined;
   /** Seconds of media after which it ends cleanly. Without it, it ends when it receives `stop`. */
   readonly durationS: number | undefined;
-  /** Timestamp of the first frame, in seconds: what an encoder that has been running for a while sends. */
+  /** Timestamp of the first frame, in seconds. An encoder that has been running for a while does not begin at 0. */
   readonly startTimeS: number;
 }
 
@@ -30,7 +30,7 @@ export interface VideoJob {
   readonly fps: { readonly num: number; readonly den: number };
   /** Keyframe interval in frames; encoders add none of their own. */
   readonly gop: number;
-  /** Further keyframes, in seconds from the start: on the first frame at or after each. */
+  /** The times of further keyframes, in seconds from the start. The first frame at or after each time is a keyframe. */
   readonly keyframesAtS: readonly number[];
   /** No frame is drawn in these times, in seconds from the start. Audio continues. */
   readonly pauses: readonly { readonly fromS: number; readonly untilS: number }[];
@@ -40,7 +40,7 @@ export interface VideoJob {
   readonly openGop: boolean;
   /** Not for AV1, which keeps its quality instead. */
   readonly bitrateBps: number;
-  /** In the words of x264 and x265; AV1 has one of its own. */
+  /** The preset, by its name in x264 and x265. AV1 has one of its own. */
   readonly preset: string;
   readonly tune: string | undefined;
 }
@@ -54,27 +54,27 @@ export interface AudioJob {
   readonly bitrateBps: number;
 }
 
-/** To the child: its job first, then perhaps that it should end as an encoder's stop button does. */
+/** A message to the child: first the job, later perhaps `stop`, after which it ends like an encoder whose stop button was pressed. */
 export type PublisherCommand = { readonly type: 'publish'; readonly job: PublisherJob } | { readonly type: 'stop' };
 
-/** From the child. */
+/** A message from the child. */
 export type PublisherEvent =
-  /** The server accepted and the first packet is on its way; the wall clock when media time 0 was drawn. */
+  /** The server has accepted the publish, and the first packet was sent. The wall clock when media time 0 was drawn. */
   | { readonly type: 'started'; readonly startedAtMs: number }
   | { readonly type: 'ended'; readonly report: PublisherReport };
 
-/** How a publish went. */
+/** The result of a publish. */
 export interface PublisherReport {
   /**
-   * `refused`: never started. `connection_lost`: a write failed; FFmpeg learns of a close by the server no earlier.
+   * `refused`: it never started. `connection_lost`: a write failed, which is when FFmpeg notices that the server has closed the connection.
    * `crashed`: an error in the publisher itself, printed on standard error.
    */
   readonly reason: 'stopped' | 'finished' | 'refused' | 'connection_lost' | 'killed' | 'crashed';
-  /** FFmpeg's own words, when it had any; the stream key is taken out. */
+  /** The error text of FFmpeg, if there was one, without the stream key. */
   readonly messages: readonly string[];
   readonly frames: number;
   /** CPU time of the whole child, encoding included. */
   readonly cpuMs: number;
-  /** How far the encoder fell behind real time at worst: above one frame the machine was too slow for this job. */
+  /** The largest lag of the encoder behind real time. When it is more than a frame, the machine was too slow for this job. */
   readonly worstDelayMs: number;
 }

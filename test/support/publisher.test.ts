@@ -46,7 +46,7 @@ describe('the test publisher', { concurrency: true }, () => {
     for (const offsetS of offsetsS) assert.ok(offsetS < 0.005, `a beep is ${offsetS} s off its flash`);
   });
 
-  it('starts at the timestamp asked for, with picture or sound alone', async () => {
+  it('starts at the given timestamp, with video or audio alone', async () => {
     const [picture, sound] = await Promise.all([
       publishToFile({ durationS: 0.3, startTimeS: 1000, audio: false }),
       publishToFile({ durationS: 0.3, startTimeS: 2000, video: false }),
@@ -57,7 +57,7 @@ describe('the test publisher', { concurrency: true }, () => {
     assert.ok(Math.abs(sound.decoded.sound!.startS - 2000) < 0.03);
   });
 
-  it('stops when told to, and says that it was killed when it was', async () => {
+  it('stops when it is told to, and reports when it was killed', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'millrace-publisher-'));
     try {
       await using stopped = await startPublisher({ url: join(folder, 'stopped.flv') });
@@ -69,7 +69,7 @@ describe('the test publisher', { concurrency: true }, () => {
     }
   });
 
-  it('says why when it is refused, without the stream key', async () => {
+  it('reports why it was refused, without the stream key', async () => {
     const refusal = startPublisher({ url: 'rtmp://127.0.0.1:1/live/planted-key' });
     await assert.rejects(refusal, (error: unknown) => {
       assert.ok(error instanceof PublishRefusedError);

@@ -9,7 +9,7 @@ import type { AudioJob, PublisherCommand, PublisherEvent, PublisherReport, Video
 
 export type { PublisherReport } from './publisher-protocol.ts';
 
-/** What to publish; every key has a default that suits a test: 640x360, 30 frames a second, a keyframe every second. */
+/** What to publish. The default suits most tests: 640x360 at 30 frames per second, with a keyframe every second. */
 export interface PublisherOptions {
   /** `rtmp://host:port/live/<streamKey>`. Never shown to other processes, never logged. */
   readonly url: string;
@@ -17,11 +17,11 @@ export interface PublisherOptions {
   readonly video?: Partial<VideoJob> | false;
   /** `false` for video only. */
   readonly audio?: Partial<AudioJob> | false;
-  /** Seconds of media after which it stops cleanly; without it, it goes on until told to stop. */
+  /** Seconds of media after which it stops cleanly. Without this, it publishes until it is told to stop. */
   readonly durationS?: number;
   /** Timestamp of the first frame, in seconds. */
   readonly startTimeS?: number;
-  /** Encodes as fast as the machine can instead of in real time: for files. */
+  /** For files: whether to encode as fast as the machine can, and not in real time. */
   readonly isFast?: boolean;
 }
 
@@ -56,11 +56,11 @@ export class PublishRefusedError extends Error {
 export interface Publisher extends AsyncDisposable {
   /** Wall clock when media time 0 was drawn, in milliseconds since the Unix epoch. */
   readonly startedAtMs: number;
-  /** Settles when it ended, for whatever reason; never rejects. */
+  /** Resolves when the publish has ended, for whatever reason. Never rejects. */
   readonly ended: Promise<PublisherReport>;
-  /** Ends as a stop button does, with FCUnpublish. */
+  /** Ends the publish as the stop button of an encoder does, with FCUnpublish. */
   stop(): Promise<PublisherReport>;
-  /** SIGKILL: the server sees a connection that ends without a word. */
+  /** Kills the encoder with SIGKILL, so that the connection ends without FCUnpublish. */
   kill(): Promise<PublisherReport>;
 }
 
@@ -70,7 +70,7 @@ export interface Publisher extends AsyncDisposable {
  */
 export async function startPublisher(options: PublisherOptions): Promise<Publisher> {
   const child = fork(join(import.meta.dirname, 'publisher-child.ts'), [], {
-    // Not the test runner's flags; and what FFmpeg still prints belongs to no test.
+    // The child gets no flags of the test runner. What FFmpeg prints is not part of any test's output.
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });

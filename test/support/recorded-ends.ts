@@ -1,5 +1,5 @@
 /**
- * Where media ends in playlists, in wall-clock time; for tests of what a recording has of a session that was interrupted.
+ * Reads from playlists when media ends, in wall-clock time, for tests of recordings of interrupted sessions.
  */
 import type { MediaPlaylist } from './hls-playlist.ts';
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { type FlvFileTag, readFlvTags } from './flv-file.ts';
 import { type PublisherOptions, startPublisher } from './publisher.ts';
 
-/** Encodes so many seconds. Gives every FLV tag in the order in which an encoder sends them over RTMP. */
+/** Encodes the given number of seconds. Returns all FLV tags in the order in which an encoder sends them over RTMP. */
 export async function recordMedia(
   options: Omit<PublisherOptions, 'url' | 'isFast'> & { readonly durationS: number },
 ): Promise<readonly FlvFileTag[]> {

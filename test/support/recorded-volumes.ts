@@ -1,6 +1,6 @@
 /**
- * Makes in memory what a recording has on disk: volumes of a rendition, and the columns that its index gives of them. Reads movies that are
- * cut out of them.
+ * Makes in memory what a recording has on disk: the volumes of a rendition and the columns of its index. Reads movies that are cut out of
+ * the volumes.
  */
 import { box, bytes, serialize } from '#media/mp4/box.ts';
 import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
@@ -134,7 +134,7 @@ class Columns {
   }
 }
 
-/** The file that a cut is. */
+/** Makes the file of a cut. */
 export function assemble({ tracks, ranges }: MovieCut, renditions: readonly RecordedVolumes[]): Uint8Array {
   const mediaBytes = ranges.positions.at(-1)!;
   const pieces = [...ranges.volumes.keys()].map((index) => {

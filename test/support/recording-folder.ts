@@ -23,7 +23,7 @@ export const RECORDED_FROM_MS = 1_794_000_000_000;
 /** How long each period of a recording lasts. */
 export const PERIOD_MS = 60_000;
 
-/** A recording that a test writes as the writer would. */
+/** A recording that a test writes in the way of the recording's writer. */
 export class WrittenRecording {
   readonly path = newMediaPath();
   readonly folder: string;
@@ -38,7 +38,7 @@ export class WrittenRecording {
     this.write('manifest.json', '{"version":1}');
   }
 
-  /** Every file that it has. */
+  /** The names of all files of the recording. */
   get names(): readonly string[] {
     return readdirSync(this.folder).sort();
   }
@@ -75,7 +75,7 @@ export class WrittenRecording {
     return period;
   }
 
-  /** Ends it: one index replaces those of its periods. */
+  /** Ends the recording: one index replaces those of its periods. */
   end(): void {
     const files = Array.from({ length: this.#periods }, (_, period) => join(this.folder, indexName(period)));
     this.write(WHOLE_INDEX, Buffer.concat([...files.map((file) => readFileSync(file)), encodeRecord({ type: 'end' })]));

@@ -1,5 +1,5 @@
 /**
- * A publish gate that accepts known keys and records everything it receives: the far end of an ingest protocol under test.
+ * A publish gate that accepts known keys and records everything that it receives. It stands in for `live` in tests of ingest protocols.
  */
 import { EventEmitter, once } from 'node:events';
 import type {
@@ -19,7 +19,7 @@ import type { Track } from '#media/track.ts';
 /** The key that {@link RecordingGate} accepts by default. */
 export const GOOD_KEY = 'good-0000-0000-0key';
 
-/** One accepted publish, as it went. */
+/** One accepted publish, with everything that was received. */
 export class RecordedPublication implements Publication {
   readonly request: PublishRequest;
   readonly announcements: Announcement[] = [];
@@ -73,7 +73,7 @@ export class RecordingGate implements PublishGate {
   readonly publications: RecordedPublication[] = [];
   readonly invalidAddresses: InvalidAddress[] = [];
   readonly #changes = new EventEmitter();
-  /** What it answers; replace it to refuse, wait or fail. */
+  /** Decides about each request. A test replaces it to refuse, wait or fail. */
   decide: (request: PublishRequest, accept: () => PublishDecision, signal: AbortSignal) => Promise<PublishDecision>;
 
   constructor() {
@@ -103,7 +103,7 @@ export class RecordingGate implements PublishGate {
   /** The latest accepted publish. @throws when there is none yet */
   get publication(): RecordedPublication {
     const publication = this.publications.at(-1);
-    if (publication === undefined) throw new Error('nobody has been let in yet');
+    if (publication === undefined) throw new Error('no publish has been accepted yet');
     return publication;
   }
 
@@ -126,7 +126,7 @@ export class RecordingGate implements PublishGate {
   }
 }
 
-/** A refusal. */
+/** Makes a refusal. */
 export function refused(code: Refusal['code'], reason: string): PublishDecision {
   return { accepted: false, refusal: { code, reason } };
 }

@@ -1,10 +1,10 @@
 /**
- * A presentation that only remembers what it was given; for tests of what stands before packaging.
+ * A presentation that only remembers what it was given, for tests of the stages before packaging.
  */
 import type { Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { RenditionId, SessionEvent } from '#media/session-event.ts';
 
-/** What a presentation was given, in order. */
+/** The calls that a presentation received, in order. */
 export type Told =
   | (SessionEvent & { readonly renditionId: RenditionId })
   | { readonly type: 'offer'; readonly renditionIds: readonly RenditionId[] }
@@ -16,7 +16,7 @@ export interface RecordingPresentation extends Presentation {
   readonly told: Told[];
 }
 
-/** Makes one; its playlists are never asked for. */
+/** Makes a presentation that remembers its calls. Requests for its playlists are rejected. */
 export function recordingPresentation(options: Partial<PresentationOptions> = {}): RecordingPresentation {
   const told: Told[] = [];
   const unasked = () => Promise.reject(new Error('a recording presentation has no playlists'));

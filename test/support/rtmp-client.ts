@@ -1,5 +1,5 @@
 /**
- * A small RTMP publisher for tests: does what an encoder does, and on purpose what none should.
+ * A small RTMP publisher for tests. It does what encoders do, and, when a test asks for it, what no encoder should do.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
@@ -20,14 +20,14 @@ import {
 import type { FlvFileTag } from './flv-file.ts';
 import { waitFor } from './wait-for.ts';
 
-/** What the server says of a stream. */
+/** A status that the server sent about a stream (`onStatus`). */
 export interface Status {
   readonly level: string;
   readonly code: string;
   readonly description: string;
 }
 
-/** A publish the server would not have. */
+/** A publish that the server refused. */
 export class RtmpRefusedError extends Error {
   readonly status: Status;
 
@@ -40,15 +40,15 @@ export class RtmpRefusedError extends Error {
 
 const CHUNK_SIZE = 4096;
 const STREAM_ID = 1;
-/** One chunk stream for all media, as librtmp does. */
+/** All media is sent on one chunk stream, as librtmp does. */
 const MEDIA_CHUNK_STREAM = 4;
 
 /** One connection. Disposing it destroys the socket. */
 export class RtmpClient implements AsyncDisposable {
   readonly socket: Socket;
-  /** Everything the server said since the handshake. */
+  /** Every message that the server has sent since the handshake. */
   readonly messages: Message[] = [];
-  /** The server, or we, closed. */
+  /** Whether the server or this client has closed the connection. */
   isClosed = false;
   readonly #reader = new ChunkReader({ messageBytes: 1 << 20, incompleteBytes: 1 << 20, chunkStreams: 64 });
   readonly #writer = new ChunkWriter();
@@ -59,17 +59,17 @@ export class RtmpClient implements AsyncDisposable {
   private constructor(socket: Socket) {
     this.socket = socket;
     socket.on('data', (slice: Buffer) => this.#take(slice));
-    socket.on('error', () => {}); // resets are what some tests are about; `close` follows
+    socket.on('error', () => {}); // some tests cause resets; `close` follows
     socket.on('close', () => {
       this.isClosed = true;
     });
   }
 
   /**
-   * Opens the connection, and says nothing yet.
+   * Opens the connection, and sends nothing yet.
    * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
    * @param options.tls over TLS, whatever certificate the server shows
-   * @param options.from the address to come from; any of 127.0.0.0/8, so that a test can have several networks
+   * @param options.from the local address, any of 127.0.0.0/8, so that a test can have several networks
    */
   static async open(port: number, { isDeaf = false, tls = false, from = '127.0.0.1' } = {}): Promise<RtmpClient> {
     const options = { port, host: '127.0.0.1', localAddress: from, noDelay: true, allowHalfOpen: isDeaf };
@@ -78,7 +78,10 @@ export class RtmpClient implements AsyncDisposable {
     return new RtmpClient(socket);
   }
 
-  /** Opens, and does all that an encoder does until its media may flow. @throws {RtmpRefusedError} when it may not */
+  /**
+   * Opens the connection and does everything that an encoder does before it sends media.
+   * @throws {RtmpRefusedError} when the server refuses the publish
+   */
   static async publish(
     port: number,
     streamKey: string,
@@ -104,7 +107,7 @@ export class RtmpClient implements AsyncDisposable {
     this.raw(this.#handshake.subarray(1, 1 + HANDSHAKE_BYTES));
   }
 
-  /** The `connect` command, and larger chunks. Gives the server's answer. */
+  /** Sends the `connect` command and a larger chunk size. @returns the server's answer */
   async connect(app = 'live', more: ReadonlyMap<string, AmfValue> = new Map()): Promise<readonly AmfValue[]> {
     const object = new Map<string, AmfValue>([['app', app], ['type', 'nonprivate'], ['flashVer', 'test/1'], ...more]);
     const answer = await this.call('connect', object);
@@ -112,7 +115,7 @@ export class RtmpClient implements AsyncDisposable {
     return answer;
   }
 
-  /** `createStream` and `publish`. @throws {RtmpRefusedError} */
+  /** Sends `createStream` and `publish`. @throws {RtmpRefusedError} */
   async publish(streamKey: string): Promise<void> {
     await this.call('createStream', null);
     this.command('publish', null, streamKey, 'live');
@@ -120,7 +123,7 @@ export class RtmpClient implements AsyncDisposable {
     if (status.level === 'error') throw new RtmpRefusedError(status);
   }
 
-  /** The end of a publish as encoders say it. */
+  /** Ends the publish with the commands that encoders send. */
   unpublish(streamKey: string): void {
     this.command('FCUnpublish', null, streamKey);
     this.command('deleteStream', null, STREAM_ID);
@@ -142,7 +145,7 @@ export class RtmpClient implements AsyncDisposable {
     );
   }
 
-  /** Waits until the server has read everything sent so far: it answers a ping in its turn. */
+  /** Waits until the server has read everything that was sent so far: it answers a ping after what came before it. */
   async heard(): Promise<void> {
     this.#lastPing += 1;
     const ping = this.#lastPing;
@@ -156,12 +159,12 @@ export class RtmpClient implements AsyncDisposable {
     });
   }
 
-  /** The first status whose code the server sent that fits; waits for it. */
+  /** Waits for the first status whose code matches, and returns it. */
   async status(fits: (code: string) => boolean): Promise<Status> {
     return await this.#until('a status', () => this.statuses().find(({ code }) => fits(code)));
   }
 
-  /** Every status so far. */
+  /** All statuses that were received so far. */
   statuses(): Status[] {
     return this.#commands().flatMap(([name, , , information]) => {
       if (name !== 'onStatus' || !(information instanceof Map)) return [];
@@ -203,7 +206,7 @@ export class RtmpClient implements AsyncDisposable {
     this.socket.end();
   }
 
-  /** Closes with a RST: the cable pulled, the process killed. */
+  /** Closes with a RST, as the system does for a process that was killed. */
   drop(): void {
     this.socket.resetAndDestroy();
   }
@@ -217,7 +220,7 @@ export class RtmpClient implements AsyncDisposable {
     await this.closed();
   }
 
-  /** Waits for something the server says. @throws when it closes before it has said it */
+  /** Waits for something that the server sends. @throws {Error} when it closes the connection before */
   async #until<Found>(what: string, said: () => Found | undefined | false): Promise<Found> {
     return await waitFor(
       () => {

@@ -12,20 +12,20 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { RecordingGate } from './recording-gate.ts';
 import { waitFor } from './wait-for.ts';
 
-/** The server, its far end, and what it logged. Disposing it closes the server. */
+/** The server, the gate behind it, and its log. Disposing it closes the server. */
 export interface TestRtmpServer extends AsyncDisposable {
-  /** Of plain RTMP. */
+  /** The port of RTMP without TLS. */
   readonly port: number;
-  /** Of RTMPS; 0 without a certificate. */
+  /** The port of RTMPS; 0 without a certificate. */
   readonly tlsPort: number;
   readonly gate: RecordingGate;
   readonly metrics: ReturnType<typeof createMetrics>;
-  /** Every line logged, as written. */
+  /** All log lines, unchanged. */
   readonly logLines: readonly string[];
   readonly server: IngestServer;
   /**
-   * Moves the server's clock forward, so that time limits run out without a test waiting for them; first lets the server
-   * take note of what came in until now.
+   * Moves the server's clock forward, so that timeouts elapse without making the test wait. Before that, the server handles everything that it
+   * has received.
    */
   advance(byMs: number): Promise<void>;
   /** From now on the server's clock moves only by {@link advance}, so that nothing in a test depends on how long it takes. */
@@ -79,7 +79,7 @@ export async function startTestRtmpServer(
       advancedMs += byMs;
     },
     stopClock: () => {
-      // Whole, so that a second more is a second more: (a + 1000) - a is less than 1000 for some fractions.
+      // A whole number, because with fractions (a + 1000) - a may be less than 1000.
       stoppedAtMs = Math.ceil(systemClock.monotonic());
     },
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,

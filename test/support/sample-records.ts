@@ -1,5 +1,5 @@
 /**
- * Records for tests: complete and valid, each with ids of its own, so that a test states only what it is about.
+ * Records for tests. Each is complete, valid and has ids of its own, so that a test states only the fields that matter to it.
  */
 import type { Asset, AssetExtent } from '#domain/asset.ts';
 import type { AuditEntry } from '#domain/audit.ts';
@@ -29,10 +29,10 @@ import { ms } from '#lib/units.ts';
 import { newSession } from '#live/new-session.ts';
 import type { Receipt } from '#store/store.ts';
 
-/** The node sample sessions run on. */
+/** The node on which sample sessions run. */
 export const SOME_NODE = newNodeId();
 
-/** A user as a test needs one. */
+/** A user. */
 export function someUser(change: Partial<User> = {}): User {
   return {
     id: newUserId(),
@@ -94,7 +94,7 @@ export function someSession(stream: Stream, change: Partial<Session> = {}): Sess
   return { ...newSession(stream, SOME_NODE, ms(1_700_000_000_003)), lastSeen: ms(0), ...change };
 }
 
-/** What there is of a recording of a minute. */
+/** The extent of a recording of a minute. */
 export const SOME_EXTENT: AssetExtent = {
   durationS: 61.5,
   sizeBytes: 2 ** 40,
@@ -152,7 +152,7 @@ export function someHealth(change: Partial<SessionHealth> = {}): SessionHealth {
   };
 }
 
-/** A webhook of a user, which hears of nothing. */
+/** A webhook of a user that gets no events. */
 export function someWebhook(owner: UserId, change: Partial<Webhook> = {}): Webhook {
   return {
     id: newWebhookId(),
@@ -171,12 +171,12 @@ export function someWebhook(owner: UserId, change: Partial<Webhook> = {}): Webho
   };
 }
 
-/** A node of its own. */
+/** A node. */
 export function someNode(change: Partial<ServiceNode> = {}): ServiceNode {
   return { id: newNodeId(), url: 'http://127.0.0.1:8080', ...change };
 }
 
-/** An entry of the audit log, as of the command line. */
+/** An entry of the audit log for a change on the command line. */
 export function someAudit(change: Partial<AuditEntry> = {}): AuditEntry {
   return {
     id: newAuditId(),
@@ -191,5 +191,5 @@ export function someAudit(change: Partial<AuditEntry> = {}): AuditEntry {
   };
 }
 
-/** A receipt without an answer. */
+/** A receipt without a stored answer. */
 export const someReceipt = (change: Partial<AuditEntry> = {}): Receipt => ({ audit: someAudit(change) });

@@ -1,6 +1,6 @@
 /**
- * A whole Millrace for a test: in this process, or as the real program in one of its own that can be killed. It listens on
- * free loopback ports and keeps its data in a temporary folder.
+ * A whole Millrace for a test, either in this process, or as the real program in a process that can be killed. It listens on free loopback
+ * ports and keeps its data in a temporary folder.
  */
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -20,17 +20,17 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient } from './api-client.ts';
 import { waitFor } from './wait-for.ts';
 
-/** A start takes a second of CPU time, on a machine that may be busy with others. */
+/** The longest wait for a start, which takes a second of CPU time on a machine that may be busy. */
 const START_LIMIT_MS = 120_000;
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 
-/** What may differ from a plain start. */
+/** How to start a server. */
 export interface ServerOptions {
   /** Settings with their `MILLRACE_` prefix. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** A folder to go on with after a restart, kept at the end. Without it, a new one that is removed at the end. */
+  /** The data folder of a server that is restarted. It is kept at the end. Without this, a new folder is used, and removed at the end. */
   readonly dataDir?: string;
-  /** The key to go on with after a restart. Without it, a new one. */
+  /** The API key of a server that is restarted. Without this, a new key is made. */
   readonly apiKey?: string;
 }
 
@@ -41,25 +41,25 @@ export interface TestServer extends AsyncDisposable {
   readonly httpPort: number;
   readonly metricsUrl: string;
   readonly rtmpPort: number;
-  /** 0 without a certificate. */
+  /** The port of RTMPS; 0 without a certificate. */
   readonly rtmpsPort: number;
   readonly dataDir: string;
   readonly apiKey: string;
   readonly api: ApiClient;
-  /** Every line logged so far, as it was written. */
+  /** All log lines so far, unchanged. */
   readonly logLines: readonly string[];
-  /** Where an encoder publishes to the stream of that key. */
+  /** The URL at which an encoder publishes to the stream with this key. */
   rtmpUrl(streamKey: string): string;
-  /** Where a player starts. */
+  /** The URL of the multivariant playlist. */
   playlistUrl(playbackId: string): string;
 }
 
 /** A server in a process of its own. */
 export interface ServerProcess extends TestServer {
   readonly pid: number;
-  /** SIGTERM; gives the exit code. */
+  /** Stops the server with SIGTERM. @returns the exit code */
   stop(): Promise<number | null>;
-  /** SIGKILL: nothing is finished, nothing is said. */
+  /** Kills the server with SIGKILL, so that nothing is drained. */
   kill(): Promise<void>;
 }
 
@@ -187,7 +187,7 @@ async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {
 
 const randomKey = (): string => `test_${randomBytes(32).toString('base64url')}`;
 
-/** The line `serve` writes once it listens everywhere: its fields are URLs. */
+/** The log line that `serve` writes once it listens on all ports. Its fields are URLs. */
 function readyEndpoints(line: string): Endpoints | undefined {
   const { msg, http, rtmp, rtmps, metrics } = JSON.parse(line) as Record<string, string>;
   if (msg !== 'ready' || http === undefined || metrics === undefined) return undefined;

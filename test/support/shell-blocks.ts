@@ -1,13 +1,13 @@
 /**
- * The commands that README and docs show: their `sh` code blocks. What follows `sh` on a block's first line says how it is tried, and
- * readers do not see it:
+ * The commands that README and docs show in `sh` code blocks. The text after `sh` on the first line of a block, which readers do not see,
+ * says how the commands are tried:
  *
- * - nothing: the suite runs it, and it ends with code 0. What it prints as JSON is no error.
+ * - no text: the suite runs the commands, and they end with code 0. JSON that they print is not an error.
  * - `until=live`: an encoder. The suite runs it until its stream is live.
  * - `until=ready`: a server. The suite runs it until the server is ready.
  * - `until="TEXT"`: another program that goes on. The suite creates streams and runs the program until it has printed the text.
  * - `settings`: assignments. The suite reads them as the server does.
- * - `by=FILE`: that script runs it, which the suite does not because it takes long or needs other tools.
+ * - `by=FILE`: this script runs the commands, which take too long for the suite or need other tools.
  * - `not-run="REASON"`: nothing runs it.
  */
 import { globSync, readFileSync } from 'node:fs';
@@ -21,16 +21,16 @@ const HOW = /^(?:until=(?:live|ready|"[^"]+")|settings|by=\S+|not-run="[^"]+")?$
 export interface ShellBlock {
   /** From the root of the repository. */
   readonly page: string;
-  /** Of its first command, counted from 1. */
+  /** The line of its first command, counted from 1. */
   readonly line: number;
-  /** What follows `sh`; empty where nothing does. */
+  /** The text after `sh`, which may be empty. */
   readonly how: string;
   readonly commands: string;
 }
 
 /**
  * All blocks of README, CONTRIBUTING and `docs/`, by page and line.
- * @throws {Error} when a block says in none of the ways above how it is tried
+ * @throws {Error} when a block says how it is tried in none of the ways above
  */
 export function shellBlocks(): readonly ShellBlock[] {
   const pages = globSync(['*.md', 'docs/**/*.md', 'bench/*.md'], { cwd: ROOT }).toSorted();

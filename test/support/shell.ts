@@ -6,19 +6,19 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { waitFor } from './wait-for.ts';
 
-/** Where and with what it runs. */
+/** How to run a shell. */
 export interface ShellOptions {
   readonly cwd: string;
   /** Its `PATH`. */
   readonly path: string;
-  /** Further variables. */
+  /** Further environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
 /** A running shell. */
 export interface Shell {
   readonly child: ChildProcess;
-  /** What it printed and its exit code, once it has ended. */
+  /** The output and the exit code, once the shell has ended. */
   readonly ended: Promise<{ readonly stdout: string; readonly stderr: string; readonly code: number | null }>;
   /** Sends a signal to the shell and to everything that it runs, as a terminal does. Waits until all have ended. */
   end(signal: NodeJS.Signals): Promise<void>;
@@ -65,7 +65,7 @@ export function runUntilReady(commands: string, options: ShellOptions & { readon
 
 /**
  * Runs commands until they have printed a text, then stops them as `SIGTERM` does.
- * @param options.timeoutMs for all that comes before, such as an installation
+ * @param options.timeoutMs the longest wait for the text, which includes steps before it, such as an installation
  * @returns what was printed
  * @throws {Error} with what was printed, when the commands end before
  */

@@ -14,18 +14,18 @@ import { waitFor } from './wait-for.ts';
 
 /** Milliseconds of media that are sent at once: shorter than a part, so that every part is there before the next one begins. */
 export const STEP_MS = 200;
-/** Sessions are paced by timers: longer than one of their turns. */
+/** Longer than the interval of the timers by which sessions are paced. */
 const TURN_MS = 300;
-/** Rates count by the clock that stands still. */
+/** Rates are limited by the clock that a test moves, so the limits must not be reached. */
 const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
-/** Settings of a server whose renditions may look as they like. */
+/** Settings of a server in tests that do not look at the quality of renditions. */
 export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
 /**
  * Settings of a server whose clock stands still while a transcoder is replaced. Requests are held for three target durations by a clock
  * that goes on, and a machine that is busy takes its time. Segments are as long as with any target duration.
  */
 export const PATIENT = { MILLRACE_SEGMENT_TARGET_DURATION_S: '10' };
-/** A transcoder has to start first, on a machine that may be busy with other things. */
+/** The longest wait for a transcoder to start, on a machine that may be busy. */
 const STEP_TIMEOUT_MS = 60_000;
 
 /** A clock that moves only with {@link SteppedClock.advance}. */
@@ -52,7 +52,7 @@ export interface Sending extends FlvFileTag {
   readonly atMs: number;
 }
 
-/** What is published, and who has to keep up. */
+/** A publish in steps, and who has to keep up with it. */
 export interface SteppedPublish {
   readonly stream: CreatedStream;
   /** In the order in which they are sent. */
@@ -70,14 +70,14 @@ export interface SteppedPublish {
   readonly afterStep?: (atMs: number) => Promise<void>;
 }
 
-/** A server whose time stands still between steps. */
+/** A server whose clock stands still between steps. */
 export interface SteppedServer extends TestServer {
   readonly clock: SteppedClock;
-  /** Connects as an encoder does. */
+  /** Connects and publishes as an encoder does. */
   connect(stream: CreatedStream): Promise<RtmpClient>;
   /** Sends media on an open connection, step by step, and stops after the last one. */
   send(client: RtmpClient, publish: SteppedPublish): Promise<void>;
-  /** Lets time pass in which nothing is sent. */
+  /** Moves the clock without sending anything. */
   pass(byMs: number): Promise<void>;
 }
 

@@ -1,10 +1,10 @@
 /**
- * A clock that stands still until a test moves it, and timers that go by it.
+ * A clock that stands still until a test moves it, and timers that follow this clock.
  */
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 
-/** Time under a test's control. */
+/** A clock and timers under a test's control. */
 export class SteppedTime {
   #now: number;
   #timers: { readonly at: number; readonly run: () => void }[] = [];

@@ -1,5 +1,5 @@
 /**
- * A proxy between a test's client and a server on this machine, in which connections break or vanish without a word.
+ * A proxy between a test's client and a server on this machine. It can break connections, or stop forwarding without closing them.
  */
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -7,33 +7,33 @@ import { connect, createServer, type Socket } from 'node:net';
 /** A running proxy. */
 export interface TcpProxy {
   readonly port: number;
-  /** Whether answers are being kept back. */
+  /** Whether answers are being held back. */
   readonly isMuted: boolean;
-  /** Calls it with what each client sends, as text, before it is passed on, until what it returns is disposed. */
+  /** Calls a function with the text that each client sends, before it is forwarded, until the returned object is disposed. */
   onRequest(listener: (bytes: string) => unknown): Disposable;
-  /** Changes what clients send from now on, as text of the same length; what comes in one piece is changed in one piece. */
+  /** Replaces what clients send from now on by text of the same length. Each piece that is received is replaced as a whole. */
   rewrite(change: (bytes: string) => string): void;
-  /** Keeps back what the server answers from now on, on every connection. */
+  /** Holds back what the server answers from now on, on every connection. */
   muteAnswers(muted: boolean): void;
   /**
    * Passes on nothing more, in either direction, on the connections on which the client has sent a text that matches. Neither side is notified: this
    * is a cable that was cut, or a firewall that has forgotten the connection. Says on how many it does so from now on.
    */
   blackHole(sent: RegExp): number;
-  /** Resets every connection. New ones are taken. */
+  /** Resets every connection. New ones are accepted. */
   breakAll(): void;
-  /** Resets every connection, and leads new ones to another port of this machine. */
+  /** Resets every connection, and forwards new ones to another port of this machine. */
   leadTo(port: number): void;
-  /** Resets every connection and takes no more. */
+  /** Resets every connection and accepts no more. */
   close(): void;
 }
 
 interface Connection {
   readonly client: Socket;
   readonly server: Socket;
-  /** What the client has sent, as far as it is kept. */
+  /** The beginning of what the client has sent. */
   sent: string;
-  /** Nothing is passed on any more. */
+  /** Whether nothing is forwarded any more. */
   isDead: boolean;
 }
 

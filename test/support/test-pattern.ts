@@ -1,6 +1,6 @@
 /**
- * What the test publisher shows and plays: a moving picture that carries its {@link FrameCode}, and a beep with a flash
- * at every whole second of media time, so that a viewer can tell how far sound and picture are apart.
+ * The test pattern of the test publisher: moving frames that carry their {@link FrameCode}, and a beep with a flash at every whole second of
+ * media time, so that a viewer can measure how far audio and video are apart.
  */
 import { drawFrameCode, type FrameCode } from './frame-code.ts';
 
@@ -8,7 +8,7 @@ import { drawFrameCode, type FrameCode } from './frame-code.ts';
 export const BEEP_S = 0.1;
 const BEEP_HZ = 1000;
 
-/** The three planes of a YUV 4:2:0 picture. */
+/** The three planes of a YUV 4:2:0 frame. */
 export interface PicturePlanes {
   readonly width: number;
   readonly height: number;
@@ -18,7 +18,7 @@ export interface PicturePlanes {
 }
 
 /**
- * Draws a whole picture: diagonal bands that move, a square that circles, the flash, and the code on top.
+ * Draws a whole frame: diagonal bands that move, a square that circles, the flash, and the code at the top.
  * @param mediaS media time of the frame, in seconds
  */
 export function drawPicture(picture: PicturePlanes, mediaS: number, code: FrameCode): void {
@@ -49,7 +49,7 @@ export function drawPicture(picture: PicturePlanes, mediaS: number, code: FrameC
 const BAND_PIXELS = 128;
 const bandCache = new Map<number, Uint8Array>();
 
-/** A line of soft bands, long enough to be shifted by a whole band; drawn once for each width. */
+/** A line of soft bands, long enough to be shifted by a whole band. It is drawn once for each width. */
 function bandsOf(width: number): Uint8Array {
   const known = bandCache.get(width);
   if (known !== undefined) return known;
@@ -73,7 +73,7 @@ function fillBox(
 }
 
 /**
- * Fills a block of sound: silence, and a sine of 1 kHz in the first {@link BEEP_S} of each second.
+ * Fills a block of audio: silence, and a sine of 1 kHz in the first {@link BEEP_S} of each second.
  * @param samples changed in place, -1..1
  * @param firstSample index of the first one, from the start of the media
  */
@@ -85,14 +85,14 @@ export function drawAudio(samples: Float32Array, firstSample: number, sampleRate
 }
 
 /**
- * Where beeps begin, in samples from the first one given: the first loud sample after 50 ms of quiet.
- * The first sample of all counts as after quiet.
+ * Finds where beeps begin, in samples from the first one given. A beep begins at the first loud sample after 50 ms of silence. What comes
+ * before the first sample counts as silence.
  */
 export function findBeeps(samples: Float32Array, sampleRate: number): number[] {
   const beeps: number[] = [];
   let lastLoud = Number.NEGATIVE_INFINITY;
   for (let index = 0; index < samples.length; index += 1) {
-    if (Math.abs(samples[index]!) < 0.25) continue; // half the beep: what AAC smears ahead of it is quieter
+    if (Math.abs(samples[index]!) < 0.25) continue; // half of the beep's volume: AAC spreads a beep over the time before it, but more quietly
     if (index - lastLoud > sampleRate / 20) beeps.push(index);
     lastLoud = index;
   }

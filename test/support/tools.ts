@@ -1,12 +1,12 @@
 /**
- * Programs a test needs that npm does not bring.
+ * Programs that tests need and npm does not install.
  */
 import { spawnSync } from 'node:child_process';
 
 /**
- * Test options that skip, with the reason, where a program is not installed.
+ * Returns options that skip a test, with the reason, where a program is not installed.
  * Under `CI` nothing is skipped: the test runs and fails where it would have started the program.
- * @param program as one would type it, for example `ffmpeg`
+ * @param program the name of its command, such as `ffmpeg`
  */
 export function needs(program: string): { readonly skip: string | false } {
   if (process.env.CI !== undefined) return { skip: false };

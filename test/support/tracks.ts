@@ -43,7 +43,7 @@ export const OPUS_TRACK: AudioTrack = {
   samplesPerPacket: 960,
 };
 
-/** A packet as RTMP gives it: whole milliseconds turned into ticks of the track. */
+/** A packet as RTMP ingest makes it: its times are whole milliseconds, converted to ticks of the track. */
 export function packetAt(
   track: Track,
   milliseconds: number,
@@ -59,7 +59,7 @@ export function packetAt(
   };
 }
 
-/** The ids that a publisher's tracks have in tests: as RTMP names them. */
+/** The ids of a publisher's tracks in tests, which are those that RTMP ingest uses. */
 export const VIDEO_ID = trackId('video');
 export const AUDIO_ID = trackId('audio');
 

@@ -8,7 +8,7 @@ import { openBucket } from '#objects/engines.ts';
 import { free } from '#recording/storage/freeing.ts';
 import { Uploader } from '#recording/uploader.ts';
 
-/** What the child does. */
+/** The job of the child. */
 export interface UploaderJob {
   readonly folder: string;
   readonly bucket: Omit<ObjectSettings, 's3SecretAccessKey'> & { readonly secretKey: string };

@@ -10,9 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const PAUSE_MS = { shortest: 1, longest: 40 } as const;
 
 /**
- * Waits until `condition` gives something other than undefined or false, and gives that.
- * @param options.what completes "waited in vain for ...", in the message of a test that fails
- * @throws {Error} after `timeoutMs` (default 30 s: nothing takes so long, but a machine may be given away for seconds) without it, or when the condition throws
+ * Waits until `condition` returns something other than undefined or false, and returns that.
+ * @param options.what completes "waited in vain for ..." in the error of a test that fails
+ * @throws {Error} when the condition throws, or is not true within `timeoutMs`. The default is 30 s: nothing that is waited for takes so long,
+ *   but a shared machine may stand still for seconds
  */
 export async function waitFor<Found>(
   condition: () => Found | undefined | false | Promise<Found | undefined | false>,

@@ -1,10 +1,10 @@
 /**
- * A receiver of webhooks on this machine, which answers as a test says.
+ * A receiver of webhooks on this machine, whose answers a test sets.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 
-/** A request as it came. */
+/** A request as it was received. */
 export interface ReceivedDelivery {
   readonly path: string;
   readonly headers: IncomingHttpHeaders;
@@ -21,7 +21,7 @@ export interface ReceivedDelivery {
   };
 }
 
-/** What a receiver answers. */
+/** The answer of a receiver. */
 export interface ReceiverAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export interface WebhookReceiver extends AsyncDisposable {
   /** `http://127.0.0.1:port/` */
   readonly url: string;
   readonly received: readonly ReceivedDelivery[];
-  /** Answers so from now on; undefined = never. */
+  /** Decides about the answer to each delivery. A test may replace it. With undefined, the delivery is not answered. */
   answer: (delivery: ReceivedDelivery) => ReceiverAnswer | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The players of the tests and the bench, those of browsers and those that are programs, as one list.
+ * All players of the tests and the bench in one list: those that run in a browser and those that are programs.
  */
 import { launchChromium } from '../chromium.ts';
 import type { Player } from './player.ts';

@@ -17,9 +17,9 @@ interface Program {
   readonly command: string;
   /** File descriptor 3 is the pipe for frames. */
   readonly args: (url: string) => readonly string[];
-  /** What differs from this process's environment. */
+  /** Environment variables besides those of this process. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Lines on standard error that say it gave up, though it may not exit. */
+  /** Matches lines on standard error by which the program reports that it gives up, because it may not exit. */
   readonly fatal?: RegExp;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Players for browsers, each on the smallest page that anybody would write for it, in Chromium and on an origin of its own.
+ * Players for browsers. Each runs in Chromium, on the smallest page that its documentation suggests, from an origin other than the server's.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -88,11 +88,11 @@ const page = (
 
 /** Serves the pages of the web players until disposed. */
 export interface WebPlayers extends AsyncDisposable {
-  /** The player of that name. @param config what differs from the defaults of hls.js */
+  /** The player with this name. @param config settings of hls.js that differ from their defaults */
   player(name: WebPlayerName, config?: object): Player;
 }
 
-/** Serves the pages on a free loopback port. @param browser opens them; stays the caller's */
+/** Serves the pages on a free loopback port. @param browser opens them. The caller closes it. */
 export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers> {
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
