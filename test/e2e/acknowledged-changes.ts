@@ -1,5 +1,5 @@
 /**
- * Changes that disconnect a publisher, each asked of one server about a broadcast at another one.
+ * Changes that disconnect a publisher. Each is requested from one server, for a broadcast at another one.
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
@@ -35,7 +35,7 @@ export function broadcasts(
   ]);
 }
 
-/** Asks a server for every change, and sees each acknowledged. @param mayWait asks again while the store is away */
+/** Requests every change from a server, and asserts that each is acknowledged. @param mayWait repeats requests while the store is away */
 export async function acknowledge(
   changes: readonly Pending[],
   server: ServerProcess,
@@ -54,7 +54,7 @@ export async function acknowledge(
   }
 }
 
-/** Sees every publisher disconnected for the reason of its change. */
+/** Waits until every publisher is disconnected for the reason of its change. */
 export async function assertCarriedOut(changes: readonly Pending[], owner: ServerProcess): Promise<void> {
   for (const { cut, live } of changes) {
     await waitFor(() => live.client.isClosed, { what: `the publisher of one ${cut.what} to be disconnected` });
@@ -63,7 +63,7 @@ export async function assertCarriedOut(changes: readonly Pending[], owner: Serve
   }
 }
 
-/** Sees a server show every change, and what came of it: nothing of it is active, and each broadcast was one session. */
+/** Waits until a server shows every change and its effect: no stream is active, and each broadcast was one session. */
 export async function assertShown(changes: readonly Pending[], server: ServerProcess): Promise<void> {
   for (const { cut, live } of changes) {
     const { userId, streamKey } = live.stream;
@@ -86,18 +86,18 @@ export async function assertShown(changes: readonly Pending[], server: ServerPro
   }
 }
 
-/** The sessions of a stream as an admin is shown them, newest first. */
+/** The sessions of a stream as an admin sees them, newest first. */
 export async function sessionsOf(server: ServerProcess, stream: StreamObject): Promise<readonly StreamObject[]> {
   const answer = await ask(server, stream, '/sessions');
   assert.equal(answer.status, 200, await answer.clone().text());
   return (await answer.json()) as StreamObject[];
 }
 
-/** Asks for a stream, or what is below it, as an admin does who names its user. */
+/** Requests a stream, or a path below it, as an admin does who names its user. */
 const ask = (server: ServerProcess, { id, userId }: StreamObject, below = '') =>
   server.api.request('GET', `/stream/${id}${below}?userId=${userId}`);
 
-/** The interface as a user sees it who is no admin. */
+/** A client of the API for a user who is not an admin. */
 async function newUser({ url, api }: ServerProcess): Promise<ApiClient> {
   const made = async (path: string, body: object) => {
     const answer = await api.request('POST', path, body);

@@ -10,7 +10,7 @@ import { fileURLToPath } from 'node:url';
 
 /** Serves the page until disposed. */
 export interface BarePlayer extends AsyncDisposable {
-  /** Address of the page that plays a playlist. @param config what differs from the defaults of hls.js */
+  /** The URL of the page that plays a playlist. @param config settings of hls.js that differ from their defaults */
   pageUrl(playlistUrl: string, config?: object): string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What people see: the player page, and a bare hls.js, in a real Chromium; through lost encoders, stops, and a killed server.
+ * What viewers see in a real Chromium, on the player page and with a bare hls.js, when encoders are lost or stop and a server is killed.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
@@ -16,11 +16,11 @@ import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } f
 import { everyRenditionHasSegment, get, mediaPlaylistUris } from './viewer.ts';
 
 const FPS = 15;
-/** Little, so that a slow machine can encode, decode and draw it in time. */
+/** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
 const VIDEO = { width: 320, height: 180, fps: { num: FPS, den: 1 }, gop: FPS, bitrateBps: 400_000 };
 const STARTS_WITHIN_MS = 30_000;
 const SMOOTH_S = 6;
-/** A player may correct its place in the stream once when it starts. */
+/** A player may correct its position in the stream once when it starts. */
 const SETTLES_S = 1.5;
 /** Players without parts lag further behind the live edge than this: three target durations. */
 const WITHOUT_PARTS_MS = 12_000;
@@ -137,15 +137,15 @@ async function showsState(page: Page, state: string): Promise<void> {
 }
 
 /**
- * For some seconds, once the player has found its place: no seek, no frame of the stream left out or repeated, audio and video decoded,
- * closer to live than without parts. Each stall at the start, which a busy machine makes, puts it further back.
+ * Asserts that for some seconds, once the player has found its position, it does not seek, leaves out or repeats no frame of the stream,
+ * decodes audio and video, and is closer to live than without parts. Each stall at the start, which happens on a busy machine, adds latency.
  */
 async function assertSmooth(page: Page, from: SeenFrame, { mostBehindMs = WITHOUT_PARTS_MS } = {}): Promise<void> {
   const decoded = (): Promise<{ audio: number; video: number; seeks: number }> =>
     page.evaluate(`(({ webkitAudioDecodedByteCount: audio, webkitVideoDecodedByteCount: video }) =>
       ({ audio, video, seeks: seen.seeks }))(document.querySelector('video'))`);
   const settled = async () => (await seen(page)).frames.find(({ mediaS }) => mediaS >= from.mediaS + SETTLES_S);
-  const start = await waitFor(settled, { what: 'the picture to move' });
+  const start = await waitFor(settled, { what: 'the video to play' });
   const before = await decoded();
   const frames = await waitFor(
     async () => {

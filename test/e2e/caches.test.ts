@@ -1,5 +1,5 @@
 /**
- * A stock cache in front: it may keep everything for as long as we say, and its viewers are as close to live.
+ * A stock cache in front of a server: it may keep every answer for as long as the server says, and its viewers are as close to live.
  */
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -110,7 +110,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
     const frames = await framesFrom(page, first.counter, 120);
     assertContinuous(frames, 30);
     const behind = frames.slice(-30).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs);
-    // nginx looks every 500 ms whether what others wait for is there.
+    // nginx checks every 500 ms whether the response that other requests wait for has arrived.
     assert.ok(Math.max(...behind) < 4000, `${Math.max(...behind)} ms behind`);
     assert.deepEqual(watched.errors, []);
   });
@@ -180,8 +180,8 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
 const ATTACKER = '127.0.9.1';
 
 /**
- * Asks a hundred times a second, until the signal aborts, for media and playlists that do not exist yet, by all the names they can have,
- * and for some that never will exist.
+ * Sends a hundred requests a second, until the signal aborts, for media and playlists that do not exist yet, by all the names they can have,
+ * and for some that will never exist.
  * @returns how many requests were refused, and the refusals that a cache answered with
  */
 async function askForWhatIsToCome(indexUrl: string, signal: AbortSignal) {
@@ -214,7 +214,10 @@ async function askForWhatIsToCome(indexUrl: string, signal: AbortSignal) {
   return { refusals, kept };
 }
 
-/** The URLs that a player would ask for in the next seconds, and odd ones that none would. @param parts how many the growing segment has */
+/**
+ * The URLs that a player would request in the next seconds, and odd ones that no player requests.
+ * @param parts the number of parts in the growing segment
+ */
 function namesToCome(list: string, msn: number, parts: number): readonly string[] {
   const folder = list.replace(/\.m3u8$/, '');
   const index = new URL('../index.m3u8', list).href;

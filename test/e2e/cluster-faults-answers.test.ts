@@ -1,6 +1,6 @@
 /**
- * What one server has answered takes effect at another, and no stream has two publishers, whatever got lost in between: announcements,
- * the database, the other server for a while, the same time of day.
+ * A change that one server has acknowledged takes effect at another, and no stream has two publishers, whatever fails between them: lost
+ * announcements, a crashed database, a frozen server, clocks that differ.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -14,11 +14,11 @@ import { beatsBetween, cutOffAnnouncements, deafen, type ProxiedNodes, startProx
 import { assertOneAtATime, publish } from './recorded-publisher.ts';
 import { get } from './viewer.ts';
 
-/** Freezing for a minute shows little that ten seconds do not. */
+/** How long servers are frozen. A minute takes much longer, and shows little that ten seconds do not. */
 const LONG = process.env.LONG_TESTS === undefined ? 'set LONG_TESTS=1: each takes more than a minute' : false;
 /** How long a server holds its lease without renewing it. */
 const LEASE_S = 6;
-/** In so many beats a server writes whatever it had left to write: it tries again after a second. */
+/** The number of beats after which a server has written everything that it could not write before: it tries again after a second. */
 const SETTLED_BEATS = 3;
 
 /** The PostgreSQL of all tests that do not stop it. */
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => shared[Symbol.asyncDispose]());
 
-/** Two servers on a database that is theirs alone, for the tests of one suite. @param start starts their PostgreSQL, if it is to be theirs alone, too */
+/** Two servers on a database of their own, for the tests of one suite. @param start starts a PostgreSQL of their own as well */
 function withNodes(start?: typeof startPostgres): () => ProxiedNodes & { readonly postgres: PostgresServer } {
   const parts = new AsyncDisposableStack();
   let nodes: ProxiedNodes & { readonly postgres: PostgresServer };
@@ -40,7 +40,7 @@ function withNodes(start?: typeof startPostgres): () => ProxiedNodes & { readonl
   return () => nodes;
 }
 
-// Each suite has servers of its own and mostly waits for them. More at once would all start theirs at the same moment.
+// Each suite mostly waits for servers of its own. If more suites ran at once, all of their servers would start at the same moment.
 describe('what a server has answered', { concurrency: 3 }, () => {
   describe('terminate, rotate, suspend and delete', { concurrency: 1 }, () => {
     const nodes = withNodes(startPostgres);
@@ -128,7 +128,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
           const stream = await other.server.api.createStream();
           const isActive = async ({ server } = other) => (await server.api.getStream(stream.id)).isActive;
           const { pid, rtmpPort, url } = owner.server;
-          // The first thing that is written of a session's end is that its stream is idle.
+          // When a session ends, the first write makes its stream idle.
           const sign = moment === 'renews its lease' ? url : stream.id;
           const frozen = Promise.withResolvers<void>();
           const freezeOnce = () => {
@@ -185,9 +185,9 @@ describe('what a server has answered', { concurrency: 3 }, () => {
             },
             { what: 'the session of the one publisher that is left' },
           );
-          // Each server shows what runs elsewhere as it stands in the store: so would this one, had it spoiled that.
+          // Each server shows sessions of other servers as they are in the store, so this one would show damage that it did there.
           await reachesStore(owner.server);
-          await waitFor(() => isActive(owner), { what: 'it to show that session' });
+          await waitFor(() => isActive(owner), { what: 'the server to show that session' });
           const hasSettled = async () => {
             assert.equal(staying.client.isClosed, false);
             assert.ok(await isActive(owner), 'the stream is never idle again');
@@ -211,7 +211,7 @@ async function activeSessions(server: ServerProcess, stream: StreamObject): Prom
   return (await sessionsOf(server, stream)).filter(({ isActive }) => isActive).map(({ id }) => id);
 }
 
-/** Waits until a server can reach the database. */
+/** Waits until a server reaches the database. */
 async function reachesStore({ api }: ServerProcess): Promise<void> {
   const isAnswered = async () => (await api.request('GET', '/user/me')).status === 200;
   await waitFor(isAnswered, { what: 'the interface to answer' });

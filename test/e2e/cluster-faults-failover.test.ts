@@ -10,7 +10,7 @@ import { acknowledge, assertCarriedOut, assertShown, broadcasts } from './acknow
 import { cutOffAnnouncements, type ProxiedNodes, startProxiedNodes } from './cluster-nodes.ts';
 import { publish } from './recorded-publisher.ts';
 
-/** Between two streams that are created. */
+/** The pause between two streams that are created. */
 const BETWEEN_CALLS_MS = 20;
 
 let pair: PostgresPair;
@@ -44,7 +44,7 @@ test('changes acknowledged right before and right after a failover take effect, 
   })();
   await waitFor(() => created.length > 0, { what: 'a stream to be created' });
 
-  // The owner hears of nothing that was changed before.
+  // The owner gets no announcement of the changes before this.
   await cutOffAnnouncements(owner);
   await acknowledge(before, other.server);
   await pair.failOver();

@@ -1,5 +1,5 @@
 /**
- * What becomes of several server processes when one of them dies, comes back, or loses the database.
+ * Several server processes when one of them is killed, is frozen, comes back, or loses the database.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -14,7 +14,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { broadcast } from './cuts.ts';
 import { everyRenditionHasSegment, get, mediaPlaylistUris, watch } from './viewer.ts';
 
-/** How long a dead node's sessions may go on in the store. */
+/** How long the sessions of a dead node may stay active in the store. */
 const WITHIN_FIFTEEN_SECONDS = { timeoutMs: 15_000 };
 /** A node that is back after so long has its lease still, whenever it renewed it before. */
 const SURELY_IN_TIME_MS = 4000;
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => parts.disposeAsync());
 
-/** As many servers on a database of their own. */
+/** Starts a number of servers on a database of their own. */
 interface Nodes extends AsyncDisposable {
   readonly nodes: readonly [ServerProcess, ServerProcess, ...ServerProcess[]];
   readonly databaseUrl: string;
@@ -129,7 +129,7 @@ describe('several nodes', { concurrency: 2 }, () => {
   });
 
   test('go on for publishers and viewers while the database is away, and catch up', async () => {
-    // One that no other test needs meanwhile.
+    // A PostgreSQL of its own, because other tests need theirs at the same time.
     await using database = await startPostgres();
     await using cluster = await startNodes(2, database);
     const [first, other] = cluster.nodes;
@@ -151,7 +151,7 @@ describe('several nodes', { concurrency: 2 }, () => {
 
     const seen = async () => (await other.api.getStream(stream.id)).lastSeen > sentDuring;
     await waitFor(() => seen().catch(() => false), { what: 'the store to catch up', timeoutMs: 30_000 });
-    // Longer than it takes until nodes end what they take for dead.
+    // Longer than nodes wait before they end the sessions of a node that seems dead.
     await sleep(OUTAGE_MS);
     assert.equal((await other.api.getStream(stream.id)).isActive, true);
     stopped.abort();
@@ -170,7 +170,7 @@ describe('several nodes', { concurrency: 2 }, () => {
   });
 });
 
-/** The playlist with another part: nodes keep what they have answered, and give it again. */
+/** The URL of the playlist with another part number, because a node may send an answer again that it has kept. */
 function notAskedBefore(playlistUrl: string): string {
   return playlistUrl.replace('_HLS_part=0', '_HLS_part=1');
 }

@@ -6,7 +6,7 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Tests ask often, and publishers may have to wait for a server that is frozen. */
+/** Settings without rate limits, and with patience for publishers that wait for a frozen server. */
 const SETTINGS = {
   MILLRACE_API_RATE_LIMIT: '0',
   MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0',
@@ -15,7 +15,7 @@ const SETTINGS = {
   MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
 };
 
-/** Writes down each transaction that renews a lease, with its time by the clock of the machine. */
+/** Records each transaction that renews a lease, with its time by the clock of the machine. */
 const RECORD_BEATS = `
   create table beats (transaction xid8 primary key, url text not null, at bigint not null);
   create function record_beat() returns trigger language plpgsql as $$
@@ -36,7 +36,7 @@ export interface ProxiedNode {
 export interface ProxiedNodes extends AsyncDisposable {
   readonly owner: ProxiedNode;
   readonly other: ProxiedNode;
-  /** Asks their database, as its superuser and past the proxies. */
+  /** Runs a query on their database as the superuser, without the proxies. */
   readonly query: (sql: string) => ReturnType<PostgresServer['query']>;
 }
 
@@ -76,18 +76,18 @@ export async function beatsBetween(
   return (await query(`select 1 from beats where url = '${server.url}' and at > ${from} and at <= ${to}`)).length;
 }
 
-/** Cuts off the connection on which a server hears announcements, without a word to either side. */
+/** Interrupts the connection on which a server receives announcements, without closing it at either side. */
 export async function cutOffAnnouncements({ proxy }: ProxiedNode): Promise<void> {
   await waitFor(() => proxy.blackHole(/listen millrace/) === 1, { what: 'the connection for announcements' });
 }
 
 /**
- * Has a server listen to the wrong channel until disposed: its connection for announcements lives and answers when it is asked, but
- * no announcement is ever delivered on it.
+ * Makes a server listen to the wrong channel until disposed. Its connection for announcements stays open and answers queries, but no
+ * announcement is ever delivered on it.
  */
 export async function deafen({ query }: ProxiedNodes, { proxy }: ProxiedNode): Promise<AsyncDisposable> {
   const listening = 'from pg_stat_activity where datname = current_database() and';
-  // What a connection that listens was asked last: to listen, or for a sign of life.
+  // The last query of a connection for announcements: to listen, or to check that the connection is alive.
   const listenAnew = () =>
     query(`select pg_terminate_backend(pid) ${listening} (query like 'listen%' or query = 'select 1')`);
   proxy.rewrite((bytes) => bytes.replace('listen millrace', 'listen millracf'));

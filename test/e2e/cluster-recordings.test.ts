@@ -18,7 +18,7 @@ import { waitFor } from '../support/wait-for.ts';
 import { get } from './viewer.ts';
 
 const DAY_MS = 86_400_000;
-/** The shortest that the setting allows. */
+/** The shortest volume that the setting allows. */
 const VOLUME_S = 10;
 /** Media may be at most ten seconds ahead of the clock. */
 const AHEAD_MS = 9000;
@@ -38,7 +38,7 @@ interface AssetBody {
   readonly endTime: number;
 }
 
-/** Sends media as an encoder does that had to wait for its connection: nine seconds at once, and the rest as time goes by. */
+/** Sends media like an encoder whose connection was slow: nine seconds at once, and the rest in real time. */
 function send(client: RtmpClient, mediaS: number, done: () => void): void {
   const startedAt = performance.now();
   const tags = Array.from({ length: mediaS / 2 }, (_, round) =>
@@ -86,7 +86,7 @@ describe('recordings of two servers with one bucket', () => {
         },
       }),
     );
-  /** Only this one deletes what is old. */
+  /** The only server that deletes old recordings. */
   const startOther = () => start('other', { MILLRACE_RECORDING_RETENTION_DAYS: '1' });
 
   /** Publishes media to the first server, and waits until the other one knows of the recording. */

@@ -1,6 +1,6 @@
 /**
- * Server processes on one PostgreSQL that speak TLS to each other, with a certificate of an authority of their own; and addresses that
- * lead elsewhere than they should.
+ * Server processes on one PostgreSQL that use TLS between each other, with a certificate of a private authority, and addresses that
+ * lead to the wrong place.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -35,7 +35,7 @@ before(async () => {
 });
 after(() => parts.disposeAsync());
 
-/** Two on a database of their own. */
+/** Starts two servers on a database of their own. */
 async function startNodes(ofBoth: Record<string, string>, ofFirst: Record<string, string> = {}) {
   await using nodes = new AsyncDisposableStack();
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), ...ofBoth };
@@ -127,7 +127,7 @@ async function ask(session: ClientHttp2Session, path: string, headers: Record<st
   return { status: Number(values[':status']), body };
 }
 
-/** Waits until a server holds so many requests. */
+/** Waits until a server holds a number of requests. */
 async function heldAt(server: ServerProcess, count: number): Promise<void> {
   const held = new RegExp(`^millrace_held_requests_count ${count}$`, 'm');
   await waitFor(async () => held.test((await get(server.metricsUrl)).body.toString()), {

@@ -93,7 +93,8 @@ describe('a stream published to one node', () => {
     await waitFor(() => holds(one, 2), { what: 'the owner to hold one for the playlist and one for the part' });
     client.tags(fixtureTags(), 2000);
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
-    // All ask once more, so that the owner learns of those who came during the first request. The broadcast has one more viewer of its own.
+    // All send another request, by which the owner learns of viewers that came during the first one. The broadcast has one more viewer
+    // of its own.
     await waitFor(
       async () => {
         await ask(live.playlistUrl, 0);
@@ -159,7 +160,7 @@ describe('a stream published to one node', () => {
   });
 });
 
-/** What an answer says besides the moment it was made at, and the connection it came by. */
+/** The content of an answer without its time and without headers about the connection. */
 function withoutMoment(headers: Headers): Record<string, string> {
   const {
     date: _date,
@@ -169,7 +170,7 @@ function withoutMoment(headers: Headers): Record<string, string> {
     ...rest
   } = Object.fromEntries(headers);
   const { 'content-length': length, ...others } = rest;
-  // An error names its request.
+  // An error contains the id of its request.
   return others['content-type']?.startsWith('application/json')
     ? others
     : { ...others, 'content-length': length ?? '' };

@@ -1,5 +1,5 @@
 /**
- * Publishes every codec that is taken, alone and together, and looks at what viewers get: decoded, and in Chromium.
+ * Publishes every supported codec, alone and together with others, and checks what viewers get, decoded by FFmpeg and in Chromium.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -33,14 +33,14 @@ import { variantsListed, type Watched } from './viewer.ts';
 
 const FPS = 30;
 const DURATION_S = 6;
-/** Between two beeps. */
+/** The time between two beeps. */
 const KILLED_AT_MS = 3400;
 /** Small, so that a slow machine can encode and decode it in time. */
 const SIZE = { width: 480, height: 270, bitrateBps: 600_000 };
 const SMALL = { name: 'small', width: 320, height: 180, fps: 0, bitrate: 400_000 };
-/** A frame is drawn at the first moment of its second or up to a frame later; FFmpeg's AAC is a frame of its own late, over RTMP. */
+/** The first frame of a second is up to one frame late, and FFmpeg's AAC over RTMP is one audio frame late. */
 const IN_STEP_S = 0.06;
-/** What we encode ourselves adds no more than milliseconds to that: those RTMP rounds to. */
+/** Renditions that Millrace encodes add only the milliseconds by which RTMP rounds timestamps. */
 const ENCODED_IN_STEP_S = 0.01;
 
 /** How far renditions may lag behind the source: a target duration, because one may have just begun on a busy machine. */
@@ -145,7 +145,7 @@ test('audio made of Opus has no hole when its transcoder is killed, and is in st
     assertEveryFrame(withoutRepeats(picture), 0);
     const sound = sounds![index]!;
     assert.deepEqual(sound.complaints, []);
-    // The beep of the moment of the kill may be among what was lost.
+    // The beep at the moment of the kill may be lost.
     assertInStep(sound, audio, picture, { least: index === 0 ? 3 : 4 });
   }
   assertMedia(renditionOf(watched, 'audio'));
@@ -229,7 +229,7 @@ function wholeBeeps({ sound }: Decoded): readonly number[] {
   return sound!.beepsS.slice(1);
 }
 
-/** Beeps come with the frames that flash: those of whole seconds. */
+/** A beep accompanies each frame that flashes, which are those of whole seconds. */
 function assertInStep(
   sound: Decoded,
   audio: Case['audio'],
@@ -249,7 +249,7 @@ function assertInStep(
   for (const offset of offsets) assert.ok(Math.abs(offset) < most, `sound and picture are ${offset} s apart`);
 }
 
-/** What init segments say is what the first variant says. */
+/** Asserts that the init segments agree with the first variant. */
 function assertInits({ codecs }: Case, watched: Watched): void {
   const names = [...watched.renditions].map(([, viewing]) => {
     const [segment] = runsOf(viewing)[0]!;

@@ -1,5 +1,5 @@
 /**
- * Everything that the API can do to a live stream, with the expected results, which are the same on any node.
+ * Every change by which the API disconnects a publisher, with the expected results, which are the same on any node.
  */
 import assert from 'node:assert/strict';
 import type { ApiClient, CreatedStream } from '../support/api-client.ts';
@@ -14,11 +14,11 @@ export interface Cut {
   /** Completes "a publisher is disconnected when its stream is ...". */
   readonly what: string;
   readonly request: (api: ApiClient, stream: CreatedStream) => Promise<Response>;
-  /** How the log and the session's record name it. */
+  /** The end reason in the log and in the session's record. */
   readonly reason: string;
-  /** What the encoder shows. */
+  /** Matches the reason that the encoder gets. */
   readonly sentence: RegExp;
-  /** Viewers may see the rest of what was sent. */
+  /** Whether viewers may watch the rest of the media that was sent. */
   readonly playsOn: boolean;
   /** The reason with which a publisher with the old key is refused afterwards. Undefined when it may publish again. */
   readonly afterwards: RegExp | undefined;
@@ -64,7 +64,7 @@ export const CUTS: readonly Cut[] = [
 export interface Broadcast extends AsyncDisposable {
   readonly stream: CreatedStream;
   readonly client: RtmpClient;
-  /** A media playlist as a viewer knows it. */
+  /** The URL of a media playlist that a viewer has. */
   readonly playlistUrl: string;
 }
 
@@ -104,10 +104,10 @@ async function tryBroadcast(
     what: 'the stream to be watched',
   });
   if (index === true) return undefined;
-  // Without directives it would be held until it lists two segments.
+  // A request without directives would be held until the playlist lists two segments.
   const playlistUrl = `${new URL(mediaPlaylistUris(index)[0]!, indexUrl).href}?_HLS_msn=0&_HLS_part=0`;
-  // Repeated as a player does after a 503 with Retry-After: a busy machine can take longer to connect one server to another
-  // than servers wait for it.
+  // Repeated as a player does after a 503 with Retry-After, because on a busy machine one server may connect to another more slowly than
+  // servers wait.
   const played = async () => {
     const { status, headers, body } = await get(playlistUrl);
     if (status === 404) return client.isClosed && 'ended';
@@ -126,7 +126,7 @@ export async function assertCut(cut: Cut, publishAt: TestServer, askAt: TestServ
   const answer = await cut.request(askAt.api, stream);
   assert.ok(answer.ok, `${answer.status} ${await answer.text()}`);
   const inTime = { timeoutMs: 5000 }; // promised within one second; this machine may be busy
-  await waitFor(() => client.isClosed, { what: 'the publisher to be cut', ...inTime });
+  await waitFor(() => client.isClosed, { what: 'the publisher to be disconnected', ...inTime });
   assert.match(client.statuses().at(-1)!.description, cut.sentence);
   await waitFor(() => endReason(publishAt, stream) === cut.reason, { what: 'the end in the log', ...inTime });
 

@@ -1,6 +1,6 @@
 /**
- * The dashboard in a real browser: signing in and being signed out, every page on a desk and on a phone, light and dark, and the way from an empty
- * server to a stream that is live.
+ * The dashboard in a real browser: signing in and out, every page on a large screen and on a phone, light and dark, and the steps from an
+ * empty server to a live stream.
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -17,9 +17,9 @@ import { startPublisher } from '../support/publisher.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Little, so that a slow machine can encode, decode and draw it in time. */
+/** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
 const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
-/** Text that would run in a page that took it for HTML. */
+/** Text that would run as a script in a page that inserted it as HTML. */
 const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
 const DESK = { viewport: { width: 1280, height: 800 } };
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };

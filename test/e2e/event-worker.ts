@@ -1,6 +1,6 @@
 /**
- * A process that changes streams and delivers what comes of it, as a server does, until it is killed. It writes a line for every change
- * that the store has acknowledged. It begins when it is sent a message.
+ * A process that changes streams and delivers the resulting events, as a server does, until it is killed. It prints a line for every change
+ * that the store has acknowledged. It begins when it gets a message.
  *
  * `node event-worker.ts '<JSON of WorkerJob>'`
  */
@@ -19,13 +19,13 @@ import { Dispatcher } from '#webhooks/dispatcher.ts';
 import { Sender } from '#webhooks/sender.ts';
 import { someReceipt, someStream } from '../support/sample-records.ts';
 
-/** What it is to do. */
+/** The job of the process. */
 export interface WorkerJob {
   readonly dataDir: string;
-  /** Of a test's own PostgreSQL. */
+  /** The URL of a test's own PostgreSQL. */
   readonly databaseUrl?: string;
   readonly userId: string;
-  /** Whether it changes streams, too. */
+  /** Whether the process also changes streams. */
   readonly changes: boolean;
 }
 

@@ -25,7 +25,7 @@ import type { WorkerJob } from './event-worker.ts';
  */
 const OUTAGE_MS = process.env.LONG_TESTS === undefined ? 12_000 : 60_000;
 
-/** What is under test, and what it did. */
+/** The workers under test, and what they did. */
 class Fixture {
   readonly user = someUser();
   /** Changes that a worker has seen acknowledged: event type and stream. */
@@ -35,14 +35,14 @@ class Fixture {
   readonly #open: () => Promise<Store>;
   readonly #children = new Set<ChildProcess>();
 
-  /** @param open opens the store beside the workers, or between them */
+  /** @param open opens the store while workers run, or while none does */
   constructor(receiver: WebhookReceiver, open: () => Promise<Store>) {
     this.receiver = receiver;
     this.#open = open;
     let count = 0;
     receiver.answer = ({ body }) => {
       count += 1;
-      // Half of all requests fail, in one way or another.
+      // Half of all requests fail, in different ways.
       if (count % 4 === 1) return { status: 500 };
       if (count % 4 === 3) return { status: 302, headers: { location: '/elsewhere' } };
       this.delivered.add(body.id);
@@ -58,7 +58,7 @@ class Fixture {
     await store.webhooks.create(webhook, someReceipt());
   }
 
-  /** Makes a worker ready to work; what it gives lets it begin, and then gives what ends it. */
+  /** Starts a worker that is ready to work. @returns a function that lets it begin, and returns a function that kills it */
   standBy(job: Omit<WorkerJob, 'userId'>) {
     const path = join(import.meta.dirname, 'event-worker.ts');
     const child = spawn(process.execPath, [path, JSON.stringify({ ...job, userId: this.user.id })], {
@@ -87,7 +87,7 @@ class Fixture {
     return this.standBy(job)();
   }
 
-  /** Waits until every event that is in the list was delivered, and gives them in order. */
+  /** Waits until every event in the list has been delivered, and returns the events in order. */
   async settled(): Promise<readonly ServiceEvent[]> {
     await using store = await this.#open();
     return await waitFor(
@@ -110,7 +110,7 @@ class Fixture {
     for (const child of this.#children) child.kill('SIGKILL');
   }
 
-  /** Every acknowledged change is an event, no event is there that did not happen, each happened once, and streams are in their order. */
+  /** Asserts that each acknowledged change has exactly one event, that no event is invented, and that the events of each stream are in order. */
   assertTrue(events: readonly ServiceEvent[]): void {
     const told = events.map(({ type, streamId }) => `${type} ${streamId}`);
     assert.equal(new Set(told).size, told.length, 'no event is there twice');
@@ -139,9 +139,9 @@ test('20 times kill -9 while streams change and every other request fails: every
   for (let round = 0; round < 20; round += 1) {
     const before = fixture.acknowledged.length;
     const end = await begin();
-    // The next one is made ready meanwhile.
+    // The next worker is started meanwhile.
     begin = fixture.standBy({ dataDir, changes: round < 19 });
-    // At another moment in each round.
+    // The kill comes at a different moment in each round.
     const wanted = before + 5 + round * 3;
     await waitFor(() => fixture.acknowledged.length >= wanted, { what: 'changes', timeoutMs: 90_000 });
     await end('SIGKILL');
@@ -177,7 +177,7 @@ test('while the database is away nothing is lost, and two processes share the de
     what: 'changes after the outage',
     timeoutMs: 90_000,
   });
-  // One dies, the other takes over what it had leased.
+  // One worker is killed, and the other one takes over the leases of the killed one.
   await workers[0]!('SIGKILL');
   await workers[1]!('SIGTERM');
   const end = await fixture.worker({ dataDir: folders[1]!, databaseUrl: proxied, changes: false });

@@ -1,6 +1,6 @@
 /**
- * The disk fills up, the database is gone or slow, the server is told to stop, all while a stream is live: viewers and
- * publishers notice nothing of the store's troubles, the interface says that it cannot now, and everything recovers.
+ * The disk fills up, the database is lost or slow, or the server is stopped, while a stream is live. Viewers and publishers notice nothing of
+ * faults of the store, the API refuses changes with a reason, and everything recovers.
  */
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
@@ -31,18 +31,18 @@ import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 const TIME_LIMIT_MS = 120_000;
 const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
-/** A slow disk takes so long for a commit. */
+/** How long a commit takes on the slow disk. */
 const COMMIT_MS = 8000;
-/** So many playlists of each rendition, each with a new part, show that media goes on. */
+/** The number of new playlists of each rendition, each with a new part, that show that media continues. */
 const GOES_ON = 3;
 
 const DISK_MB = 6;
-/** Nothing is read-only to root but a disk that was mounted so. */
+/** Root can write to everything except a file system that is mounted read-only. */
 const READ_ONLY = {
   skip: CAN_MOUNT || process.getuid?.() !== 0 ? false : 'root may write anywhere, and cannot mount here',
 };
 
-/** What a test does to a live server, and takes back. */
+/** A fault that a test causes while a server is live, and ends again. */
 type Trouble = (live: {
   readonly server: Pick<TestServer, 'api' | 'url'>;
   readonly stream: CreatedStream;
@@ -129,7 +129,7 @@ describe('while a stream is live', { concurrency: true }, () => {
     });
     assert.equal(await server.stop(), 0);
     const answer = await held;
-    // Media ended first, so that who waited gets the end of the playlist; or the server was quicker and says to try again.
+    // Either the session ended first, and the held request gets the end of the playlist, or the server stopped first, and asks to try again.
     if (answer.status === 200) assert.ok(readMediaPlaylist(answer.body.toString()).ended);
     else await assertUnavailable(new Response(answer.body, { status: answer.status, headers: answer.headers }));
     assert.equal((await publisher.ended).reason, 'connection_lost');
@@ -158,7 +158,7 @@ test(
 );
 
 /**
- * Watches a live stream while the trouble is made and taken back: every part comes, before, meanwhile and after, as the rules say.
+ * Watches a live stream before, during and after a fault, and asserts that every part comes and every rule is kept.
  */
 async function assertUnnoticed(server: FaultyServer, make: Trouble): Promise<void> {
   const stream = await server.api.createStream();
@@ -244,7 +244,7 @@ async function startWithFaults(
   };
 }
 
-/** A server on a disk that can be filled: a real one where this process may mount it, else what SQLite sees as one. */
+/** A server on a disk that can be filled: a real file system where this process may mount one, otherwise a limit that looks full to SQLite. */
 async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultyServer; fill(): void; free(): void }> {
   await using parts = new AsyncDisposableStack();
   if (CAN_MOUNT) {

@@ -1,5 +1,5 @@
 /**
- * How a stream is doing, as its owner sees it: what a real encoder sends, what is made of it, and what is amiss.
+ * The health of a stream, as its owner sees it: what a real encoder sends, which renditions are made, and which warnings there are.
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
@@ -75,7 +75,7 @@ suite('the health of a stream', () => {
     assert.deepEqual([isHealthy, issues, health], [null, null, undefined]);
   });
 
-  test('tells of a video that is black, and keeps samples of what came in', needs('ffmpeg'), async () => {
+  test('warns about a video that is black, and keeps samples of the received media', needs('ffmpeg'), async () => {
     await using server = await startServerProcess();
     const small = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
     const { id, streamKey } = await server.api.createStream({ profiles: [small] });

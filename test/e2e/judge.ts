@@ -1,6 +1,5 @@
 /**
- * Judges what a viewer saw of a live run: by the rule checker, by two playlist parsers, and by what mp4box and FFmpeg find
- * in the bytes.
+ * Judges everything that a viewer got during a live run, with the rule checker, two playlist parsers, mp4box and FFmpeg.
  */
 import assert from 'node:assert/strict';
 import * as hlsParser from 'hls-parser';
@@ -17,15 +16,15 @@ import {
 import { type ReadTrack, readTrack } from '../support/iso-bmff.ts';
 import type { Viewing, Watched } from './viewer.ts';
 
-// Its only complaint counts segments where the rule counts seconds: parts of more than three segments are listed.
+// The only complaint of this parser is about parts of more than three segments: it counts segments where the rule counts seconds.
 hlsParser.setOptions({ silent: true });
 
-/** PROGRAM-DATE-TIME has whole milliseconds, and so may be this much off, twice rounded. */
+/** The error of PROGRAM-DATE-TIME, which is rounded to milliseconds twice. */
 const DATE_ROUNDING_MS = 1.01;
 /** Durations in playlists have five digits after the decimal point. */
 const DURATION_ROUNDING_S = 0.00002;
 
-/** A media resource next to what the playlist said of it. */
+/** A media resource, and what the playlist said about it. */
 interface Piece {
   readonly uri: string;
   readonly durationS: number;
@@ -37,7 +36,7 @@ interface SeenSegment extends PlaylistSegment {
   readonly uri: string;
 }
 
-/** Everything a playlist listed could be loaded; only a part that was no more than hinted at may not have come. */
+/** Asserts that everything that a playlist listed could be loaded. Only a part that was merely hinted may be missing. */
 export function assertLoaded({ renditions, failures }: Watched): void {
   const listed = [...renditions].flatMap(([uri, { reloads }]) =>
     reloads.flatMap(({ text }) => readMediaPlaylist(text).segments.flatMap((each) => mediaUris(uri, each))),
@@ -56,8 +55,8 @@ function mediaUris(playlistUri: string, { map, uri, gap, parts }: PlaylistSegmen
 }
 
 /**
- * No playlist in all of it breaks a rule.
- * @param options.stepS how far the ends of renditions may lie apart: by default one part target
+ * Asserts that no playlist breaks a rule.
+ * @param options.stepS how far apart the ends of renditions may be, one part target by default
  * @param options.unsteady names of renditions whose frame rate varies, so that no part target fits
  */
 export function assertRules(
@@ -79,7 +78,7 @@ export function assertRules(
   assert.deepEqual([...distinct.keys()].slice(0, 10), []);
 }
 
-/** Two parsers that know nothing of us find what our own reader finds. */
+/** Asserts that two independent parsers read the same as our own reader. */
 export function assertParsersAgree(viewing: Viewing): void {
   for (const { text } of viewing.reloads) {
     const ours = readMediaPlaylist(text);
@@ -116,7 +115,7 @@ export function assertParsersAgree(viewing: Viewing): void {
   }
 }
 
-/** Every complete segment that was listed, in order; with its parts, from the last playlist that listed any. */
+/** Every complete segment that was listed, in order, with the parts of the last playlist that listed them. */
 export function seenSegments({ reloads }: Viewing): readonly SeenSegment[] {
   const seen = new Map<number, SeenSegment>();
   for (const { text } of reloads) {
@@ -130,7 +129,7 @@ export function seenSegments({ reloads }: Viewing): readonly SeenSegment[] {
   return [...seen.values()];
 }
 
-/** Its segments that hold media, as runs of one configuration without a discontinuity or gap in between. */
+/** The segments of a rendition that hold media, as runs of one configuration without a discontinuity or gap between them. */
 export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
   const runs: SeenSegment[][] = [];
   let broken = true;
@@ -147,7 +146,7 @@ export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
 }
 
 /**
- * The bytes are what the playlists say: parts are their segment, times are contiguous, durations and dates are true.
+ * Asserts that the bytes are what the playlists say: parts make up their segment, times are contiguous, durations and dates are true.
  * @returns wall-clock time of media time 0 by the dates, the same for every segment
  */
 export function assertMedia(viewing: Viewing): number {
@@ -180,7 +179,7 @@ export function assertMedia(viewing: Viewing): number {
   return epochs[0]!;
 }
 
-/** @returns where it ends, in ticks */
+/** @returns where the segment ends, in ticks */
 function assertPiece(init: Buffer, piece: Piece, startTicks: number | undefined): number {
   const track = readTrack(init, piece.bytes);
   let at = startTicks ?? track.samples[0]!.dts;
@@ -239,7 +238,7 @@ export async function decodeOnlyRun(viewing: Viewing): Promise<Decoded> {
   return run;
 }
 
-/** Every frame that was drawn is there, once, in order; nothing was complained about. */
+/** Asserts that every frame that was drawn is there, once and in order, and that the decoder had no complaints. */
 export function assertEveryFrame({ frames, complaints }: Decoded, fromCounter?: number): void {
   assert.deepEqual(complaints, []);
   const counters = frames.map(({ code }) => code?.counter);
@@ -251,7 +250,7 @@ export function assertEveryFrame({ frames, complaints }: Decoded, fromCounter?: 
   assert.ok(frames.length > 0);
 }
 
-/** The same without the frames that were shown again in the place of those that did not come. */
+/** Removes the frames that were repeated in place of frames that did not come. */
 export function withoutRepeats(decoded: Decoded): Decoded {
   let newest = -1;
   const frames = decoded.frames.filter(({ code }) => {
@@ -289,7 +288,7 @@ export function measuredRates(viewing: Viewing): { readonly peakBps: number; rea
   return { peakBps: Math.max(...counted.map(({ bps }) => bps)), averageBps: rate(0, segments.length).bps };
 }
 
-/** What was seen of the rendition of that name. */
+/** What a viewer got of the rendition with this name. */
 export function renditionOf({ renditions }: Watched, name: string): Viewing {
   const [, viewing] = [...renditions].find(([uri]) => uri.endsWith(`/${name}.m3u8`)) ?? [];
   assert.ok(viewing !== undefined, `there is no rendition ${name}`);

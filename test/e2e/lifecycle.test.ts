@@ -1,5 +1,5 @@
 /**
- * A stream's life over the real service: when it counts as live, what its sessions are, who may publish, and how it ends.
+ * The life of a stream in the real service: when it is active, which sessions it has, who may publish, and how it ends.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -66,7 +66,7 @@ describe('a stream', { concurrency: true }, () => {
         if (answer.status !== 200) return answer;
         for (const url of [...media.playlists, ...media.resources]) {
           const { status } = await get(url);
-          // It may have been removed a moment ago.
+          // The media may have been removed a moment ago.
           assert.ok(status === 200 || (Date.now() - stoppedAt) / 1000 >= fetchableForS, url);
         }
         await sleep(500);
@@ -263,7 +263,7 @@ function sessionIds({ id }: StreamObject): readonly string[] {
   return [...new Set(ids)];
 }
 
-/** Gives the playlist of the source's video as soon as it lists something. */
+/** Returns the playlist of the source's video as soon as it lists media. */
 async function videoPlaylist(at: ServerProcess, { playbackId }: CreatedStream) {
   const indexUrl = at.playlistUrl(playbackId);
   const index = await waitFor(

@@ -1,5 +1,5 @@
 /**
- * Holds each kind of answer of the origin to the delivery rules: headers, errors, and what is held for how long.
+ * Checks each kind of answer of the origin against the delivery rules: headers, errors, and which requests are held for how long.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';

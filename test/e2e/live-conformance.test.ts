@@ -1,5 +1,5 @@
 /**
- * Holds live runs of real encoders to the rules of low-latency HLS: all that a viewer got, from the first answer to the end.
+ * Checks everything that a viewer gets from live runs of real encoders, from the first answer to the end, against the rules of low-latency HLS.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -36,10 +36,10 @@ interface Run {
     readonly video: Partial<VideoJob>;
     readonly audio?: Partial<AudioJob>;
   };
-  /** It lasts longer than the window. */
+  /** Whether the run lasts longer than the playlist window. */
   readonly slides: boolean;
   readonly frameRate: string;
-  /** Codes of the warnings it raises. */
+  /** Codes of the warnings that the run raises. */
   readonly warnings: readonly string[];
 }
 
@@ -53,7 +53,7 @@ const RUNS: readonly Run[] = [
     warnings: [],
   },
   {
-    what: 'OBS’s default of a keyframe every 250 frames, at 29.97 fps, sound at 44.1 kHz, plain settings',
+    what: 'OBS’s default of a keyframe every 250 frames, at 29.97 fps, audio at 44.1 kHz, plain settings',
     settings: {},
     media: {
       durationS: 15,
@@ -143,7 +143,7 @@ for (const run of RUNS) {
       const beeps = audio!.sound!.beepsS.map((beepS) => beepS - startS);
       assert.ok(beeps.length >= run.media.durationS - 1);
       for (const [index, beepS] of beeps.entries()) {
-        // A frame is drawn at the first moment of its second or up to a frame later. AAC delays audio by one of its own frames.
+        // The first frame of a second is up to one frame late. AAC delays the audio by one audio frame.
         assert.ok(Math.abs(beepS - Math.round(beepS)) < 0.06 + den / num, `beep ${index} at ${beepS} s`);
       }
     });

@@ -1,4 +1,4 @@
-/** The package brings no types; these are of what we read. */
+/** Types for the parts of the package that tests use, because it has none of its own. */
 declare module 'm3u8-parser' {
   export class Parser {
     push(text: string): void;

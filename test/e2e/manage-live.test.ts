@@ -1,5 +1,5 @@
 /**
- * What changes on a stream while it is live takes effect on what is running, on one server.
+ * Changes of a stream while it is live take effect on its broadcast, on one server.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
@@ -66,10 +66,10 @@ describe('a live stream', () => {
 
   test('shows the received media and the number of viewers', async () => {
     await using live = await broadcast(server, server);
-    // A session is listed once it is stored, which does not hold up its media.
+    // A session is listed once it is stored. Its media does not wait for that.
     const session = await waitFor(async () => (await sessionsOf(live.stream))[0], { what: 'the session to be stored' });
     const sizeBytes = fixtureTags().reduce((sum, { type, body }) => sum + (type === 18 ? 0 : body.length), 0);
-    // What frames a tag, and the codecs' configurations, are no media.
+    // The headers of tags and the codec configurations do not count as media.
     assert.ok(session.sourceBytes! > sizeBytes * 0.9 && session.sourceBytes! <= sizeBytes, `${session.sourceBytes}`);
     assert.ok(session.sourceSegments! >= 1);
     await get(live.playlistUrl, { headers: { 'user-agent': 'another' } });

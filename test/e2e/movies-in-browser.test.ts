@@ -17,7 +17,7 @@ const START_S = 5;
 const SEGMENTS_AT_S = [0, 2, 4, 6, 8].map((at) => START_S + at);
 const X264 = 'libx264 -preset veryfast -g 30 -keyint_min 30 -sc_threshold 0 -bf 3';
 
-/** What the page's video is like after a seek. */
+/** The state of the page's video after a seek. */
 interface Looked {
   readonly error: string | undefined;
   readonly durationS: number;
@@ -160,7 +160,7 @@ describe('a movie in Chromium', NEEDS_CHROMIUM, () => {
       [5, 640],
       [3, 320],
     ] as const) {
-      // The second stretch begins after the sound of the first, a moment later than its frames alone would.
+      // The second stretch begins after the audio of the first one, which ends a moment after its last frame.
       const expected = Math.floor(atS * FPS);
       const seen = await look(atS + 0.5 / FPS, expected - 4, expected);
       assert.deepEqual([seen.error, seen.width], [undefined, width]);

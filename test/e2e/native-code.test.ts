@@ -1,5 +1,5 @@
 /**
- * Bytes from the network meet native code in a transcoder's process only.
+ * Native code handles bytes from the network only in the process of a transcoder.
  */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';

@@ -1,5 +1,5 @@
 /**
- * Debian's nginx as anybody would put it in front: a caching reverse proxy, in the foreground, on a port of its own.
+ * Debian's nginx as a caching reverse proxy in front of a server. It runs in the foreground, on a port of its own.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,25 +12,25 @@ import { waitFor } from '../support/wait-for.ts';
 
 const EXECUTABLE = '/usr/sbin/nginx';
 
-/** Test options that skip, with the reason, where there is no nginx; under `CI` the test runs and fails instead. */
+/** Options that skip a test, with the reason, where nginx is not installed. Under `CI` the test runs and fails instead. */
 export const NEEDS_NGINX = needs(EXECUTABLE);
 
-/** A running nginx; disposing it ends it. */
+/** A running nginx. Disposing it ends the process. */
 export interface CachingProxy extends AsyncDisposable {
-  /** `http://127.0.0.1:port`. Each answer says in `x-cache` where it came from: `MISS`, `HIT`, ... */
+  /** `http://127.0.0.1:port`. The header `x-cache` of each answer says how the cache was used: `MISS`, `HIT`, ... */
   readonly url: string;
-  /** What the deployed example has logged so far; empty elsewhere. */
+  /** The access log so far, for the configuration of `deploy/nginx.conf`. Empty for other configurations. */
   accessLog(): Promise<string>;
 }
 
-/** @param upstream host and port of what it stands before */
+/** @param upstream host and port of the server that nginx forwards to */
 export function startNginx(upstream: string): Promise<CachingProxy> {
   return run('http', ({ folder, port }) => cachingSite({ folder, port, upstream }));
 }
 
 /**
- * With the example of `deploy/nginx.conf`, everything it says but where things are.
- * @param certificate which it shows, in PEM files
+ * Starts nginx with the configuration of `deploy/nginx.conf`, with other paths and addresses.
+ * @param certificate the PEM files of the certificate that nginx presents
  */
 export async function startDeployedNginx(
   upstream: string,
@@ -57,7 +57,7 @@ export async function startDeployedNginx(
   });
 }
 
-/** @param site what `http {}` holds besides what keeps nginx in one process and one folder */
+/** @param site the content of `http {}`, except for the settings that keep nginx in one process and one folder */
 async function run(
   scheme: 'http' | 'https',
   site: (place: { readonly folder: string; readonly port: number }) => string,
@@ -106,7 +106,7 @@ function configuration(folder: string, site: string): string {
     }`;
 }
 
-/** What its documentation shows for a caching proxy. */
+/** The configuration that nginx's documentation shows for a caching proxy. */
 function cachingSite({ folder, port, upstream }: { folder: string; port: number; upstream: string }): string {
   return `
       proxy_cache_path ${folder}/cache keys_zone=cache:1m;

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document, judged by those who use it: two linters find nothing, and clients that two generators make of it compile under
- * `strict` and work. Their tools are in `test/openapi`, apart from the dependencies of the repository, and are installed at the first run.
+ * Checks the OpenAPI document with the tools of its users: two linters find nothing, and the clients that two generators make of it compile
+ * under `strict` and work. The tools are in `test/openapi`, apart from the dependencies of the repository, and are installed at the first run.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';

@@ -27,7 +27,7 @@ const FPS = 30;
 const STEP_MS = 50;
 /** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
-/** Video may lag a target duration and a part behind the audio. */
+/** How far video may lag behind the audio: a target duration and a part. */
 const STEP_S = 4.5;
 /** Rules for a source that pauses: no part target fits it. */
 const VARIABLE = { stepS: STEP_S, unsteady: ['source'] };
@@ -63,7 +63,7 @@ async function record({
   return await publishWatched(server, stream, inTime(media), { variants: profiles.length + 1, stepMs: STEP_MS });
 }
 
-/** The frame that was drawn last at a time. */
+/** The number of the newest frame that had been drawn at a given time. */
 function counterAt(mediaS: number, pauses: Run['pauses']): number {
   const pause = pauses.find(({ fromS, untilS }) => fromS <= mediaS && mediaS < untilS - 0.5 / FPS);
   return pause === undefined ? Math.round(mediaS * FPS) : pause.fromS * FPS - 1;
@@ -90,7 +90,7 @@ function assertSound({ sound, complaints }: Decoded, startS: number, durationS: 
   assert.ok(beeps.length >= durationS - 1, `${beeps.length} beeps`);
 }
 
-/** Times and frames that are shown. */
+/** The frames that are shown, with their times. */
 function shownBy(runs: readonly Decoded[]) {
   for (const { complaints } of runs) assert.deepEqual(complaints, []);
   return runs.flatMap(({ frames }) => frames.map(({ ptsS, code }) => [ptsS, code?.counter] as const));
@@ -171,7 +171,7 @@ describe('a source that sends no frames for a while', { concurrency: 2 }, () => 
     assertHeld(shown, FPS, run);
     assertHeld(await decodeOnlyRun(half!), FPS / 2, run);
     assertSound(await decodeOnlyRun(audio!), shown.frames[0]!.ptsS, run.durationS);
-    // What comes last is a segment of its own, wherever it begins, and lists no parts.
+    // The rest of the media is a segment of its own, wherever it begins, and lists no parts.
     for (const { parts } of seenSegments(all!).slice(0, -1)) assert.ok(parts[0]?.independent ?? true);
   });
 

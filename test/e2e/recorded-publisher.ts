@@ -1,5 +1,5 @@
 /**
- * A publisher that goes on speaking, with a record of when a server had it.
+ * A publisher that keeps sending, with a record of when a server accepted it and when it was disconnected.
  */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
@@ -7,23 +7,23 @@ import { fixtureTags } from '../support/flv-file.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
 import { beatsBetween, type ProxiedNode, type ProxiedNodes } from './cluster-nodes.ts';
 
-/** More often than a server takes to find a publisher silent. */
+/** The interval of its messages, shorter than the time after which a server considers a publisher silent. */
 const SPEAK_EVERY_MS = 500;
 
-/** One that was accepted. Disposing it closes its connection. */
+/** A publisher that was accepted. Disposing it closes its connection. */
 export interface RecordedPublisher extends AsyncDisposable {
   readonly client: RtmpClient;
   /** By the clock of the machine, in milliseconds. */
   readonly acceptedAt: number;
-  /** When its connection was closed, or it said that it stops; infinite before that. */
+  /** When its connection was closed or it unpublished. Infinite before that. */
   readonly goneAt: number;
-  /** Says that it stops. */
+  /** Unpublishes. */
   unpublish(): void;
   /** Sends nothing until called again. */
   speak(isSpeaking: boolean): void;
 }
 
-/** Publishes two seconds of media and speaks from then on; undefined when the server does not accept it. */
+/** Publishes two seconds of media, and keeps sending from then on. Undefined when the server does not accept the publisher. */
 export async function publish(rtmpPort: number, streamKey: string): Promise<RecordedPublisher | undefined> {
   let client: RtmpClient;
   try {
@@ -60,7 +60,7 @@ export async function publish(rtmpPort: number, streamKey: string): Promise<Reco
 }
 
 /**
- * Sees from the records that two servers had a publisher of one stream at the same time for no longer than one beat of a lease.
+ * Asserts with the records that two servers had a publisher of the same stream for no longer than one beat of a lease.
  * @param from when the server whose publisher had to go was running and could reach the database, by the clock of the machine
  */
 export async function assertOneAtATime(

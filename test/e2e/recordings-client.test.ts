@@ -16,7 +16,7 @@ const ok = async (url: string | undefined, init?: RequestInit): Promise<Response
   return response;
 };
 
-/** Reads the first bytes of a file, which are those of an MP4. */
+/** Reads the first bytes of a file, and asserts that they are those of an MP4. */
 async function mustBeMp4(url: string | undefined): Promise<void> {
   const response = await ok(url, { headers: { range: 'bytes=0-15' } });
   assert.equal(response.headers.get('content-type'), 'video/mp4');
@@ -105,7 +105,7 @@ test('a live stream is recorded, clipped, downloaded and deleted with the offici
   await mustBeMp4(ended?.mp4Url);
   assert.equal((await client.playback.get(running.id)).playbackInfo?.type, 'recording');
 
-  // While the stream is suspended, nobody sees what it has shown.
+  // While the stream is suspended, its recording and clip cannot be watched.
   for (const [suspended, status] of [
     [true, 404],
     [false, 200],

@@ -1,5 +1,5 @@
 /**
- * Tests of the whole service with a bucket: what is recorded gets there, and plays from there when this machine has nothing of it.
+ * Tests of the whole service with a bucket: recordings are uploaded, and are played from the bucket when this machine has none of their files.
  */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
@@ -63,7 +63,7 @@ const readyAsset = (server: TestServer, id: string): Promise<AssetBody> =>
     { what: 'the asset' },
   );
 
-/** The recording's MP4, by the server that is asked now. */
+/** The MP4 of a recording, from the given server. */
 async function download(server: TestServer, { downloadUrl }: AssetBody): Promise<Buffer> {
   const { pathname, search } = new URL(downloadUrl);
   const answer = await fetch(server.url + pathname + search);

@@ -1,5 +1,5 @@
 /**
- * What viewers get of recordings, with a real encoder: the player page that seeks back, stock players on the replay, MP4s, clips and pictures
+ * What viewers get of recordings, with a real encoder: the player page that seeks back, stock players on the replay, MP4s, clips and thumbnails
  * in a real browser, and playlists that are only appended to.
  */
 import assert from 'node:assert/strict';
@@ -21,7 +21,7 @@ const FPS = 15;
 const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: FPS, den: 1 }, gop: FPS };
 const PROFILES = [{ name: 'low', width: 256, height: 144, bitrate: 100_000, fps: 0 }];
 
-/** What `recording.json` says. */
+/** The content of `recording.json`. */
 interface Info {
   readonly of: string;
   readonly folder: string;
@@ -34,13 +34,13 @@ interface Info {
 const showing = (page: Page, attribute: string, value: string) =>
   page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });
 
-/** Seconds the picture has got to. */
+/** The position of the video in seconds. */
 const position = async (page: Page) => Number(await page.evaluate('document.querySelector("video").currentTime'));
 
-/** Waits until the picture has moved on by half a second. */
+/** Waits until the video has played half a second. */
 async function moving(page: Page): Promise<void> {
   const from = await position(page);
-  await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'a picture that moves' });
+  await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'the video to play' });
 }
 
 suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {

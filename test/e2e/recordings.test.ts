@@ -1,5 +1,5 @@
 /**
- * Sessions that are recorded, as the whole service does it: with encoders that come and go, and servers that are killed.
+ * Recorded sessions in the whole service, with encoders that come and go, and servers that are killed.
  */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,6 +1,6 @@
 /**
- * Renditions as viewers get them: every one is decoded and held against the source, frame for frame and tick for tick, and a
- * browser switches among them.
+ * Renditions as viewers get them: each is decoded and compared with the source, frame by frame and tick by tick, and a browser switches
+ * between them.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -37,12 +37,12 @@ import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } f
 import { publishWatched } from './stepped-watch.ts';
 import { get, type Viewing, type Watched } from './viewer.ts';
 
-/** Bit rates are measured from ten seconds on. */
+/** Bitrates are measured after ten seconds. */
 const DURATION_S = 13;
 /** By then every rendition has been measured. */
 const MEASURED_AT_MS = 8000;
 const FPS = 30;
-/** Few, so that a slow machine can encode, decode and draw them in time. */
+/** Few frames per second, so that a slow machine can encode, decode and draw them in time. */
 const FPS_IN_BROWSER = 15;
 /** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
@@ -55,14 +55,14 @@ interface Expected {
   readonly width: number;
   readonly height: number;
   readonly fps: number;
-  /** Bits per second at most, on average. */
+  /** The largest average bitrate, in bits per second. */
   readonly bitrateBps: number;
 }
 
 interface Run {
   readonly what: string;
   readonly video: Partial<VideoJob>;
-  /** Undefined: the stream is created without any. */
+  /** The profiles of the stream. Undefined when it is created without the field. */
   readonly profiles: readonly (ProfileObject & { readonly gop?: string })[] | undefined;
   /** By name, in the order of the alphabet. */
   readonly renditions: Readonly<Record<string, Expected>>;
@@ -87,7 +87,7 @@ const RUNS: readonly Run[] = [
     leftOut: ['huge'],
   },
   {
-    what: 'a portrait source with B-frames, and the ladder of who asks for none',
+    what: 'a portrait source with B-frames, and the default ladder',
     video: { width: 360, height: 480, gop: 60, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 900_000 },
     profiles: undefined,
     renditions: {
@@ -133,7 +133,7 @@ for (const run of RUNS) {
 
     test('every URI can be fetched, every playlist keeps every rule, and renditions are within one part of the source', () => {
       assertLoaded(watched());
-      // A busy machine transcodes as late as it may; what is later is a gap.
+      // On a busy machine, the transcoder uses all of the lag that it may have. Later media becomes a gap.
       assertRules(watched(), { stepS: LATEST_S });
       assertAligned(watched());
       const { moments } = watched();
@@ -203,7 +203,7 @@ for (const run of RUNS) {
         assert.equal(variant.get('FRAME-RATE'), (expected?.fps ?? FPS).toFixed(3));
         if (expected === undefined) continue;
         assert.ok(averageBps < expected.bitrateBps * 1.1, `${name}: ${averageBps} bit/s`);
-        // The encoder's buffer allows a segment half as much again, whatever the frames show.
+        // The encoder's buffer allows a segment to have one and a half times the bitrate, whatever the frames show.
         assert.ok(peakBps < peak && expected.bitrateBps * 1.5 < peak, `${name}: peak ${peakBps} of ${peak}`);
       }
     });
@@ -241,12 +241,12 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
 /** The frames of each variant. */
 const WIDTHS = { source: 480, middle: 398, small: 320 } as const;
 
-/** What a viewer sees who chooses one variant after another. */
+/** What a viewer sees who selects one variant after another. */
 interface Switched {
   readonly shown: readonly SeenFrame[];
   /** How often the player had nothing to play after playback began. */
   readonly waits: number;
-  /** Of its buffer. */
+  /** The number of ranges in the player's buffer. More than one means that there is a hole. */
   readonly ranges: number;
   readonly seeks: number;
   readonly errors: readonly string[];
@@ -260,7 +260,7 @@ async function switchThroughLadder(): Promise<Switched> {
     { name: 'small', bitrate: 250_000, fps: 0, width: WIDTHS.small, height: 180 },
   ];
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
-  // A browser that starts takes all a machine has for a moment.
+  // A browser that is starting uses all of the CPU for a moment.
   await using browser = await launchChromium();
   await using watched = await browser.newPage();
   const { page } = watched;
@@ -273,15 +273,15 @@ async function switchThroughLadder(): Promise<Switched> {
   await readFrames(page);
   const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
   const since = async (mediaS: number) => (await seen(page)).frames.filter((frame) => frame.mediaS >= mediaS);
-  // A player may correct its place in the stream once when it starts.
-  const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the picture to move' });
+  // A player may correct its position in the stream once when it starts.
+  const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the video to play' });
   await page.evaluate('seen.waits = 0; document.querySelector("video").onwaiting = () => { seen.waits += 1; }');
   const before = await seen(page);
 
   for (const choice of ['small', 'source', 'middle', 'small', 'middle'] as const) {
     await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
     const isShown = async () => (await seen(page)).frames.at(-1)!.width === WIDTHS[choice];
-    await waitFor(isShown, { what: `pictures of ${choice}` });
+    await waitFor(isShown, { what: `frames of ${choice}` });
   }
   await page.getByRole('combobox', { name: 'Quality' }).selectOption('Auto');
   await sleep(3000);
@@ -318,7 +318,7 @@ async function healthOf(server: TestServer, id: string): Promise<Static<typeof H
 }
 
 /** For each segment, the tick of its first frame in presentation order, and whether it can be decoded on its own. */
-/** The segments but the last one: it has what no part had when the session ended, which begins anywhere. */
+/** All segments except the last one, which has the media that was left when the session ended, and may begin at any frame. */
 function segmentStarts(viewing: Viewing): ReadonlyMap<number, { readonly tick: number; readonly keyframe: boolean }> {
   const starts = seenSegments(viewing)
     .slice(0, -1)
@@ -335,12 +335,12 @@ function countersByTick(frames: readonly DecodedFrame[]): ReadonlyMap<number, nu
   return new Map(frames.map(({ ptsS, code }) => [Math.round(ptsS * VIDEO_TIMESCALE), code?.counter]));
 }
 
-/** Every frame that is due is there: none between them but those the rate leaves out, to the end. */
+/** Asserts that every expected frame is there to the end, and that only those are missing that the lower frame rate leaves out. */
 function assertFrameRate(name: string, frames: readonly DecodedFrame[], fps: number): void {
   const counters = frames.map(({ code }) => code!.counter);
   const step = FPS / fps;
   const steps = counters.slice(1).map((counter, index) => counter - counters[index]!);
-  // A segment begins when it begins, whichever frame is due.
+  // A segment begins at its time, whichever frame would be next at the lower rate.
   const odd = steps.filter((each) => each !== step);
   assert.ok(
     odd.length <= (step === 1 ? 0 : DURATION_S / 2) && odd.every((each) => each < step),
@@ -349,7 +349,7 @@ function assertFrameRate(name: string, frames: readonly DecodedFrame[], fps: num
   assert.ok(counters.at(-1)! >= DURATION_S * FPS - step, `${name} ends with frame ${counters.at(-1)}`);
 }
 
-/** Each beep is heard when the frame drawn at its second is shown. */
+/** Asserts that each beep is played when the frame that was drawn at the same second is shown. */
 function assertSoundInStep({ sound }: Decoded, frames: readonly DecodedFrame[]): void {
   const flashes = frames.filter(({ code }) => code!.counter % FPS < 2);
   let compared = 0;
@@ -363,7 +363,7 @@ function assertSoundInStep({ sound }: Decoded, frames: readonly DecodedFrame[]):
   assert.ok(compared >= DURATION_S / 2, `${compared} beeps`);
 }
 
-/** Widths as they follow each other. */
+/** The widths in their order, without repeats. */
 function runsOfWidths(frames: readonly SeenFrame[]): readonly number[] {
   return frames.map(({ width }) => width).filter((width, index, all) => width !== all[index - 1]);
 }

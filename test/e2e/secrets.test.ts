@@ -1,5 +1,5 @@
 /**
- * Plants secrets, lets a whole session go wrong in every way we know, and then looks for them in all that others can see.
+ * Plants secrets, makes a whole session fail in every known way, and then looks for the secrets in everything that others can see.
  */
 import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
@@ -31,7 +31,7 @@ test('no log line, answer, header, page, metric or process argument contains a s
   };
   const wrongApiKey = secrets['wrong API key'];
 
-  // Publishers of every kind, good and bad.
+  // Publishers of every kind, correct and faulty.
   const publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
   const index = await waitFor(
     async () => {
@@ -49,7 +49,7 @@ test('no log line, answer, header, page, metric or process argument contains a s
   });
   await publishNonsense(server, streamKey);
 
-  // Viewers, and whoever else finds the port.
+  // Viewers, and strangers who find the port.
   answers.push(index);
   for (const uri of mediaPlaylistUris(index.body.toString())) await ask(new URL(uri, index.url).href);
   for (const secret of Object.values(secrets)) {
@@ -97,7 +97,7 @@ test('no log line, answer, header, page, metric or process argument contains a s
   }
 });
 
-/** Keys where names should be, as people paste them. */
+/** Sends keys in place of names, as happens when people paste the wrong text. */
 async function publishUnderWrongNames(server: ServerProcess, streamKey: string): Promise<void> {
   for (const [app, name] of [
     [streamKey, ''],
@@ -151,7 +151,7 @@ async function useWrongly(
   await ask('/api/stream?limit='.concat(streamKey), { headers: good });
 }
 
-/** Bytes that are no HTTP and no RTMP, with a key in them. */
+/** Sends bytes that are neither HTTP nor RTMP, with a key in them. */
 async function speakNonsense(server: ServerProcess, apiKey: string): Promise<void> {
   const texts: readonly [port: number, text: string][] = [
     [server.httpPort, `GET /api/stream HTTP/1.1\r\nauthorization Bearer ${apiKey}\r\n\r\n`],
@@ -177,7 +177,7 @@ function visible({ headers, body }: Answer): string {
   return `${JSON.stringify([...headers])}\n${body.toString('latin1')}`;
 }
 
-/** Of the server's process and of those it started. */
+/** The arguments of the server's process and of the processes that it started. */
 async function processArguments(pid: number): Promise<readonly (readonly [string, string])[]> {
   const found: [string, string][] = [];
   for (const name of (await readdir('/proc')).filter((each) => /^\d+$/.test(each))) {

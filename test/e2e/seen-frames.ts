@@ -1,5 +1,5 @@
 /**
- * Reads, in a browser, which frames of the test publisher a page really shows, and when.
+ * Reads in a browser which frames of the test publisher a page shows, and when.
  */
 import assert from 'node:assert/strict';
 import type { Page } from 'playwright-core';
@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait-for.ts';
 export interface SeenFrame {
   /** Wall clock when it was shown, in milliseconds since the epoch. */
   readonly atMs: number;
-  /** Of the video element, in seconds. */
+  /** The media time of the video element, in seconds. */
   readonly mediaS: number;
   /** Number of the frame since its publisher started. */
   readonly counter: number;
@@ -20,12 +20,12 @@ export interface SeenFrame {
   readonly width: number;
 }
 
-/** Frames remembered: a minute and a half. */
+/** The number of frames that are remembered: those of a minute and a half. */
 const MOST_FRAMES = 3000;
 
 /** Begins to read the frames of the page's only video. A page that is loaded anew forgets them all. */
 export async function readFrames(page: Page): Promise<void> {
-  // As an expression, which the page's content security policy does not forbid.
+  // The script is evaluated as an expression, because the content security policy of the page does not forbid that.
   await page.evaluate(`(() => {
     const readFrameCode = ${String(readFrameCode)};
     const video = document.querySelector('video');
@@ -47,12 +47,12 @@ export async function readFrames(page: Page): Promise<void> {
   })()`);
 }
 
-/** What was seen so far. */
+/** The frames that were shown so far. */
 export async function seen(page: Page): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number }> {
   return await page.evaluate('({ ...seen })');
 }
 
-/** The first frame drawn at or after a moment that the page shows; waits for it. */
+/** Waits until the page shows a frame that was drawn at or after a given moment, and returns the first one. */
 export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: number): Promise<SeenFrame> {
   return await waitFor(async () => (await seen(page)).frames.find((frame) => frame.drawnAtMs >= drawnAtMs), {
     what: 'a new frame on the page',
@@ -60,7 +60,7 @@ export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: 
   });
 }
 
-/** Frames of the stream from that number on, once so many were shown: a busy browser leaves most of them out of its window. */
+/** Waits until a number of frames were shown, from a given frame on, and returns them. A busy browser does not draw all frames. */
 export async function framesFrom(page: Page, counter: number, count: number): Promise<readonly SeenFrame[]> {
   return await waitFor(
     async () => {
@@ -71,7 +71,7 @@ export async function framesFrom(page: Page, counter: number, count: number): Pr
   );
 }
 
-/** The same without keyframes that were shown again, because a transcoder that had too little of the machine left frames out. */
+/** Removes keyframes that were repeated, because a transcoder with too little CPU left frames out. */
 export function withoutRepeatedFrames(frames: readonly SeenFrame[]): readonly SeenFrame[] {
   let newest = -1;
   return frames.filter(({ counter }) => {
@@ -81,15 +81,15 @@ export function withoutRepeatedFrames(frames: readonly SeenFrame[]): readonly Se
   });
 }
 
-/** So many frames in a row are not a moment of a busy browser. */
+/** The number of consecutive frames that a busy browser cannot explain. */
 const LASTING = 5;
 
 /**
- * No frame of the stream is left out or repeated: a frame's number goes with its media time, from the first to the last.
+ * Asserts that no frame of the stream is left out or repeated: from the first to the last frame, the number fits the media time.
  *
- * A busy browser leaves frames out of its window, and may hand a canvas a later frame than the one it has just announced, sometimes
- * several times in a row; neither lasts, while a frame that is missing in the stream shifts all that follow. Each single one is for tests
- * that decode the stream.
+ * A busy browser does not draw all frames, and may give a canvas a later frame than the one that it has just announced, sometimes several
+ * times in a row. Neither has a lasting effect, while a frame that is missing in the stream shifts all later ones. Tests that decode the
+ * stream check every single frame.
  */
 export function assertContinuous(frames: readonly SeenFrame[], framesPerSecond: number): void {
   const offsets = frames.map(({ counter, mediaS }) => counter - mediaS * framesPerSecond);

@@ -1,5 +1,5 @@
 /**
- * How much of a server one user may use. Its publishers learn the reason when it is too much, and another user is not affected.
+ * How the service limits what one user may use of a server. A publisher beyond a limit is told the reason, and other users are not affected.
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** Makes a user with an API key. The admin would not do, because nothing limits admins. */
+/** Makes a user with an API key. It must not be an admin, because admins have no limits. */
 async function newUser(name: string): Promise<ApiClient> {
   const created = (await (await server.api.request('POST', '/user', { name })).json()) as { id: string };
   const token = await server.api.request('POST', '/api-token', { name: `of ${name}`, userId: created.id });

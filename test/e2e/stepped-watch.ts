@@ -1,5 +1,5 @@
 /**
- * A publish that is watched in steps: media goes on only when the viewer has got all there is.
+ * A publish that is watched in steps: more media is sent only when the viewer has got everything so far.
  */
 import type { CreatedStream } from '../support/api-client.ts';
 import type { MediaPlaylist } from '../support/hls-playlist.ts';
@@ -7,11 +7,11 @@ import type { Sending, SteppedPublish, SteppedServer } from '../support/stepped-
 import { waitFor } from '../support/wait-for.ts';
 import { get, startWatching, type Watched, type Watching } from './viewer.ts';
 
-/** Far more than any of these runs takes. */
+/** A time limit that is far longer than any of these runs. */
 const TIME_LIMIT_MS = 240_000;
 const MOMENT_EVERY_MS = 100;
 
-/** Media that lasts so long is enough for a viewer to start, whatever is transcoded of it. */
+/** The length of media that is enough for a viewer to start, whatever is transcoded. */
 const STARTS_AFTER_MS = 2500;
 /** How far the end of encoded audio may lag behind what was sent: a part, and what its encoder holds. */
 const ENCODED_WITHIN_MS = 900;
@@ -25,10 +25,10 @@ export interface SteppedViewer {
   readonly watched: Promise<Watched>;
 }
 
-/** Everybody who watches at a server. */
+/** All viewers of a server. */
 const audiences = new WeakMap<SteppedServer, Watching[]>();
 
-/** Starts a viewer that watches all media playlists to the end, at the latest when so many are named. */
+/** Starts a viewer that watches all media playlists to the end. It starts when the multivariant playlist has enough variants. */
 export function startSteppedViewer(
   server: SteppedServer,
   { playbackId }: CreatedStream,
@@ -61,13 +61,13 @@ export function startSteppedViewer(
 export interface SteppedWatchOptions extends Pick<SteppedPublish, 'beginsAtMs' | 'stepMs' | 'isUnaided'> {
   /** How many variants the viewer waits for before it starts. */
   readonly variants?: number;
-  /** The audio is transcoded, which the server does not count as lag. */
+  /** Whether the audio is transcoded, which the server does not count as lag. */
   readonly encodesAudio?: boolean;
   /** Called after each step with the milliseconds since the start of the publish, before the next one. */
   readonly afterStep?: (atMs: number) => Promise<void>;
 }
 
-/** Publishes all of it, stops as an encoder does, and gives what a viewer saw from the start to the end. */
+/** Publishes all of the media, stops as an encoder does, and returns what a viewer got from the start to the end. */
 export async function publishWatched(
   server: SteppedServer,
   stream: CreatedStream,
@@ -96,7 +96,7 @@ export async function publishWatched(
 const outstandingAt = (server: SteppedServer): number =>
   (audiences.get(server) ?? []).reduce((sum, { outstanding }) => sum + outstanding, 0);
 
-/** When its last part ends, by the server's clock. */
+/** When the last part of a playlist ends, by the server's clock. */
 function endMs({ segments }: MediaPlaylist): number {
   const { programDateTime, durationS, uri, parts } = segments.at(-1)!;
   const lastsS = uri === undefined ? parts.reduce((sum, part) => sum + part.durationS, 0) : durationS;

@@ -1,5 +1,5 @@
 /**
- * Publishers whose clocks and tracks misbehave: the session goes on, playlists keep every rule, and what can be seen is seen.
+ * Publishers with faulty timestamps or tracks: the session continues, playlists keep every rule, and all media that can be decoded is shown.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -21,7 +21,7 @@ const HOUR_MS = 3_600_000;
 
 /** Eight seconds with a keyframe each second, B-frames, and audio. */
 let small: readonly FlvFileTag[];
-/** The same in another size. */
+/** The same media with another frame size. */
 let large: readonly FlvFileTag[];
 
 before(async () => {
@@ -141,7 +141,7 @@ describe('a session goes on', { concurrency: 2 }, () => {
   });
 });
 
-/** One part apart, and one more: two playlists cannot be asked for at the same moment on a busy machine. */
+/** How far apart the ends of renditions may be: one part, and one more because playlists are loaded one after another. */
 const APART_S = 0.75;
 
 function judge(watched: Watched, options = { stepS: APART_S }): void {
@@ -158,7 +158,7 @@ interface Shown {
 }
 
 /**
- * Publishes what is given and watches all of it. One session comes of it.
+ * Publishes the given media, watches all of it, and asserts that there was one session.
  * @param options.joinAtMs when a second viewer comes
  * @param options.beginsAtMs see {@link SteppedPublish}
  */

@@ -1,5 +1,5 @@
 /**
- * The whole service in TLS: a browser over HTTP/2, viewers who wait, an encoder over RTMPS, a certificate that is renewed under them.
+ * The whole service over TLS: a browser over HTTP/2, viewers who wait, an encoder over RTMPS, and a certificate that is renewed meanwhile.
  */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
@@ -100,7 +100,7 @@ describe('in TLS', () => {
     assert.ok(range.body.equals(expected.subarray(20_000, 100_000)));
   });
 
-  test('a renewed certificate drops neither a viewer who waits nor an encoder, and newcomers see it', async () => {
+  test('a renewed certificate disconnects neither a viewer who waits nor an encoder, and is used for new connections', async () => {
     using session = viewer();
     const { url, playlist } = await playlistOf(session);
     const waiting = ask(session, `${url}?_HLS_msn=${playlist.segments.at(-1)!.msn + 1}`);
@@ -128,7 +128,7 @@ describe('in TLS', () => {
     assert.ok(Math.abs(Number(expiry) - (Date.now() + 86_400_000) / 1000) < 600, `${expiry}`);
   });
 
-  test('plain HTTP on the port of HTTPS is closed, and nobody notices', async () => {
+  test('a connection of plain HTTP to the port of HTTPS is closed, without effect on others', async () => {
     const socket = connect(server.httpPort, '127.0.0.1').on('error', () => {});
     socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
     assert.doesNotMatch(await text(socket), /200/);
@@ -160,14 +160,14 @@ describe('in TLS', () => {
     assert.equal(again.headers.get('x-cache'), 'HIT');
   });
 
-  test('the encoder over RTMPS was never cut', async () => {
+  test('the encoder over RTMPS was never disconnected', async () => {
     const report = await publisher.stop();
     assert.equal(report.reason, 'stopped');
   });
 });
 
 describe('a server that is told to speak TLS', { concurrency: true }, () => {
-  /** Starts the program with settings it must refuse; gives its exit code and its words. */
+  /** Starts the program with settings that it must refuse. Returns its exit code and its output. */
   async function refusal(settings: Record<string, string>): Promise<{ code: number; said: string }> {
     const env = {
       PATH: process.env.PATH,
@@ -241,7 +241,7 @@ async function playlistOf(session: ClientHttp2Session) {
   return { url, playlist: readMediaPlaylist((await ask(session, url)).body.toString()) };
 }
 
-/** Asserts that the player page shows the stream without a gap over HTTP/2, and asks nobody else. */
+/** Asserts that the player page shows the stream without a gap over HTTP/2, and sends no request to other hosts. */
 async function plays(base: string, hosts: readonly string[], played = stream): Promise<void> {
   await using browser = await launchChromium();
   await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
@@ -252,7 +252,7 @@ async function plays(base: string, hosts: readonly string[], played = stream): P
   const start = await firstFrameSince(page, since - 10_000, 30_000);
   const frames = await framesFrom(page, start.counter + FPS, 3 * FPS);
   assertContinuous(frames, FPS);
-  // Of what was answered: a player gives up requests, too, and those have none.
+  // Only requests with an answer count, because a player also aborts requests.
   const versions = await page.evaluate(
     `[...new Set(performance.getEntriesByType('resource').filter((entry) => entry.responseStatus > 0).map((entry) => entry.nextHopProtocol))]`,
   );

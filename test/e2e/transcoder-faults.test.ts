@@ -1,6 +1,6 @@
 /**
- * The transcoder is killed, hangs, or is one too many, while a stream is live: who watches the source notices nothing, who
- * watches a rendition is playing again soon, and nothing is left behind.
+ * While a stream is live, the transcoder is killed, hangs, or is beyond the limit. Viewers of the source notice nothing, a rendition plays
+ * again soon, and no process is left.
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
@@ -35,10 +35,10 @@ import { get, mediaPlaylistUris } from './viewer.ts';
 type Stream = Static<typeof StreamSchema>;
 type Health = Static<typeof HealthSchema>;
 
-/** Few, so that a slow machine can encode, decode and draw them in time. */
+/** Few frames per second, so that a slow machine can encode, decode and draw them in time. */
 const FPS = 15;
 const SMALL = { name: 'small', bitrate: 200_000, fps: 0, width: 256, height: 144 };
-/** What costs an encoder next to nothing. */
+/** A profile that costs hardly any CPU. */
 const TINY = { width: 320, height: 180, bitrateBps: 200_000, fps: { num: FPS, den: 1 }, gop: FPS };
 const STARTS_WITHIN_MS = 30_000;
 /** Half of how long the first viewers are made to wait. */
@@ -49,11 +49,11 @@ const FAULT_AT_MS = 8000;
 const BACK_AT_MS = 11_000;
 const DURATION_S = 24;
 
-/** What is done to the child. */
+/** A fault of the child process. */
 interface Fault {
   readonly what: string;
   readonly signal: NodeJS.Signals;
-  /** Why the server says it had to be replaced. */
+  /** The reason for the replacement in the server's log. */
   readonly reason: string;
   /** How far a rendition may lag behind the source, in seconds. The server waits for a transcoder that is only slow. */
   readonly stepS: number;

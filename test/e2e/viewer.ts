@@ -1,25 +1,25 @@
 /**
- * A low-latency HLS player without a decoder: reloads every media playlist by blocking requests, loads all they name, and
- * keeps what it got, so that a test can judge a live run afterwards.
+ * A low-latency HLS player without a decoder. It reloads every media playlist with blocking requests, loads everything that they list, and
+ * keeps all answers, so that a test can judge a live run afterwards.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type MediaPlaylist, readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
 import type { Reload } from '../support/hls-rules.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-/** An answer as it came. */
+/** An answer as it was received. */
 export interface Answer {
   readonly url: string;
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  /** Wall clock when the last byte was there, in milliseconds since the epoch. */
+  /** When the last byte was received, in milliseconds since the Unix epoch. */
   readonly atMs: number;
 }
 
-/** What was seen of one rendition. */
+/** Everything that the viewer got of one rendition. */
 export interface Viewing {
-  /** Absolute, without directives. */
+  /** The absolute URL of the playlist, without directives. */
   readonly url: string;
   /** Each full playlist in the order it came, with the delta update of the same state where one came. */
   readonly reloads: readonly (Reload & { readonly atMs: number })[];
@@ -27,7 +27,7 @@ export interface Viewing {
   readonly media: ReadonlyMap<string, Answer>;
 }
 
-/** What was seen of a presentation. */
+/** Everything that the viewer got of a presentation. */
 export interface Watched {
   /** Each answer of `index.m3u8`; the first one is what a player starts with. */
   readonly multivariant: readonly Answer[];
@@ -39,18 +39,18 @@ export interface Watched {
   readonly failures: readonly string[];
 }
 
-/** All media playlists as they were before a moment and as they were after it. */
+/** All media playlists, loaded twice, one time after the other. */
 export interface Moment {
   readonly before: ReadonlyMap<string, string>;
   readonly behind: ReadonlyMap<string, string>;
 }
 
-/** A transcoder may have to start first, on a machine that is busy with other things. */
+/** The longest wait for renditions: a transcoder may have to start first, on a machine that is busy. */
 const START_LIMIT_MS = 60_000;
 /** How often all media playlists are loaded at once. */
 const MOMENT_EVERY_MS = 700;
 
-/** A viewer at work. */
+/** A viewer that is watching. */
 export interface Watching {
   /** Requests that have no answer yet. */
   readonly outstanding: number;
@@ -58,7 +58,7 @@ export interface Watching {
   readonly newest: ReadonlyMap<string, MediaPlaylist>;
   /** How many playlists of each rendition have come by now, by the same URI. */
   readonly reloads: ReadonlyMap<string, number>;
-  /** Settles at EXT-X-ENDLIST, or when the signal aborts. */
+  /** Resolves at EXT-X-ENDLIST, or when the signal aborts. */
   readonly watched: Promise<Watched>;
 }
 
@@ -70,7 +70,7 @@ export interface WatchOptions {
   readonly variants?: number;
 }
 
-/** Gets a URL, whatever comes of it. */
+/** Requests a URL, and returns the answer whatever its status is. */
 export async function get(url: string, init: RequestInit = {}): Promise<Answer> {
   const response = await fetch(url, init);
   const body = Buffer.from(await response.arrayBuffer());
@@ -91,7 +91,7 @@ export function mediaPlaylistUris(multivariant: string): readonly string[] {
   });
 }
 
-/** Players that know no parts can start: there is a whole segment in every media playlist. */
+/** Whether players without low latency can start: every media playlist has a whole segment. */
 export async function everyRenditionHasSegment(url: string): Promise<boolean> {
   const index = await get(url);
   if (index.status !== 200) return false;
@@ -101,7 +101,7 @@ export async function everyRenditionHasSegment(url: string): Promise<boolean> {
   return playlists.every(({ body }) => body.includes('#EXTINF'));
 }
 
-/** What a player asks for next: the part after the last one listed. */
+/** The directives of a player's next request: for the part after the last one listed. */
 export function nextDirectives({ segments }: MediaPlaylist): string {
   const last = segments.at(-1)!;
   return last.uri === undefined
@@ -176,7 +176,7 @@ async function watchAll(
   const ended = new AbortController();
 
   const loadAll = async () => {
-    // Without directives a session that has just begun lists complete segments only, which differ by one among renditions.
+    // A request without directives waits for complete segments while a session begins, and renditions may differ by one segment.
     const answers = await Promise.all(uris.map((uri) => load(`${new URL(uri, indexUrl).href}?_HLS_msn=0&_HLS_part=0`)));
     if (answers.some((answer) => answer === undefined)) return undefined;
     return new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()]));
@@ -251,7 +251,7 @@ async function watchRendition(
   return { url, reloads, media };
 }
 
-/** The end of a playlist tells its state: it names the next part. */
+/** The end of a playlist, which identifies its state, because it names the next part. */
 function tailOf(text: string): string {
   const lines = text.trimEnd().split('\n');
   return lines.filter((line) => /^#EXT-X-(PRELOAD-HINT|ENDLIST)/.test(line)).join();

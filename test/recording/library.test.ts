@@ -1,5 +1,5 @@
 /**
- * Tests what viewers get of recordings: playlists by the rules of HLS, and media as it was live.
+ * Tests what viewers get of recordings: playlists that keep the rules of HLS, and the same media as live.
  */
 import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';

@@ -49,7 +49,7 @@ const CASES: readonly Case[] = [
     encoder: 'libaom-av1 -usage realtime -cpu-used 8 -g 30',
     audio: 'opus',
     positions: 6,
-    // ffmpeg 5.1 does not tell dav1d which frames an edit list hides.
+    // ffmpeg 5.1 shows frames of AV1 that an edit list hides, because it does not pass the edit list to dav1d.
     decoder: 'libaom-av1',
   },
 ];

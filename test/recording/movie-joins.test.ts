@@ -44,7 +44,7 @@ async function framesOf(file: Uint8Array, decoder?: string): Promise<readonly nu
   return (await shownFrames(path, { decoder })).map(({ number }) => number);
 }
 
-/** The sound that ffmpeg gives of a file, as 16-bit samples of the left channel. */
+/** The audio that ffmpeg decodes from a file, as 16-bit samples of the left channel. */
 async function heard(file: Uint8Array): Promise<Int16Array> {
   await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-movie-'));
   const path = join(folder.path, 'movie.m4a');
@@ -137,8 +137,8 @@ describe('a movie of a recording with a pause', needs('ffmpeg'), () => {
 });
 
 /**
- * What ffmpeg 5.1 does not do: it cuts the end at a packet, it decodes nothing of Opus before the first sample, so that the decoder needs
- * time to be right, and it leaves the first 312 samples of Opus out where no edit list hides them.
+ * Tolerances for faults of ffmpeg 5.1: it cuts the end at a packet. Of Opus it decodes nothing before the first sample, so that the decoder's
+ * output is wrong at first, and it leaves out the first 312 samples when no edit list hides them.
  */
 const ALONE = [
   { codec: 'aac', settlesAfter: 0, leftOut: 0, longest: 1023 },

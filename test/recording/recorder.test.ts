@@ -62,7 +62,7 @@ describe('a recorder', () => {
     assert.deepEqual(names, ['index', 'manifest.json', ...volumes].toSorted());
   });
 
-  test('leaves out what is nothing but filling while the publisher is away, in all renditions alike', async () => {
+  test('leaves out the filler media while the publisher is away, in all renditions alike', async () => {
     await using studio = new Studio();
     const recorder = studio.begin();
     const { feed, memory } = recorded(recorder, both);
@@ -172,7 +172,7 @@ describe('a recorder', () => {
     assert.deepEqual([...volumes], [0, 1]);
   });
 
-  test('can be settled when its process is gone, and again when that was done already', async () => {
+  test('can be settled after its process has ended, even twice', async () => {
     await using studio = new Studio();
     const recorder = studio.begin();
     recorded(recorder, both).feed.play(6.5);
