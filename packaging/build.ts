@@ -17,9 +17,8 @@ const BUILD = join(ROOT, 'build');
 const TARGET = join(BUILD, 'dist');
 /** What the package has as it is. Its `files` leave some of it out. */
 const COPIED = ['bin', 'web', 'docs', 'deploy', 'LICENSE', 'README.md', 'SECURITY.md', 'CHANGELOG.md'];
-/** Dependencies of a clone whose code the package contains, and the program that bundles it. */
+/** Dependencies of a clone whose code the package contains. */
 const CONTAINED = ['hls.js', 'preact', '@preact/signals', '@preact/signals-core', 'uplot', 'uqr'];
-const BUNDLER = 'esbuild';
 /** The name of tests, and of suites that tests share. */
 const TESTS = /\.(?:test|contract)\.ts$/;
 /** The name of another source file, in an import or for a worker. */
@@ -49,9 +48,7 @@ const licences = CONTAINED.map((name) => {
 writeFileSync(join(BUILD, 'THIRD-PARTY-LICENSES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`));
 
 const { private: _, scripts: _scripts, devDependencies: _dev, ...published } = manifest;
-const dependencies = Object.entries(manifest.dependencies).filter(
-  ([name]) => name !== BUNDLER && !CONTAINED.includes(name),
-);
+const dependencies = Object.entries(manifest.dependencies).filter(([name]) => !CONTAINED.includes(name));
 writeFileSync(
   join(BUILD, 'package.json'),
   `${JSON.stringify({ ...published, dependencies: Object.fromEntries(dependencies) }, undefined, 2)}\n`,
