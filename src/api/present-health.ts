@@ -3,6 +3,7 @@
  */
 import type { Static } from 'typebox';
 import { type AudioHealth, isHealthy, type SessionHealth, type VideoHealth } from '#domain/health.ts';
+import { SOURCE_RENDITION } from '#domain/profile.ts';
 import type { LiveStatus } from '#live/live.ts';
 import type { HealthSchema } from './schemas/health.ts';
 import type { StreamSchema } from './schemas/stream.ts';
@@ -32,16 +33,20 @@ export function presentHealth(
     issues: warnings.flatMap(({ severity, message }) => (severity === 'issue' ? [message] : [])),
     ingestRate: bytesPerSecond([source.video, source.audio]),
     outgoingRate: bytesPerSecond(ladder.renditions.map(({ video }) => video)),
-    health: details(session),
+    health: details(session, status?.viewersOf),
   };
 }
 
-function details({ encoder, source, ladder, warnings }: SessionHealth): Static<typeof HealthSchema> {
+function details(
+  { encoder, source, ladder, warnings }: SessionHealth,
+  viewersOf: LiveStatus['viewersOf'] | undefined,
+): Static<typeof HealthSchema> {
   const { transcoder } = ladder;
   const keyframeInterval = source.video?.keyframeIntervalS;
   return {
     ...(encoder !== undefined && { encoder }),
     source: {
+      ...(viewersOf && { viewers: viewersOf(SOURCE_RENDITION) }),
       ...(source.video && {
         video: {
           ...video(source.video),
@@ -53,6 +58,7 @@ function details({ encoder, source, ladder, warnings }: SessionHealth): Static<t
     renditions: ladder.renditions.map(({ id, state, video: made }) => ({
       name: id,
       state,
+      ...(viewersOf && { viewers: viewersOf(id) }),
       ...(made && { video: video(made) }),
     })),
     leftOut: ladder.leftOut.map(({ id, reason }) => ({ name: id, reason })),

@@ -26,6 +26,8 @@ export interface LiveStatus {
   readonly outgoingRate: number;
   /** The present number of viewers. */
   readonly viewers: number;
+  /** The present number of viewers of a rendition whom this node serves. */
+  readonly viewersOf: (rendition: string) => number;
   /** Computes the session's health. Undefined while no media is received. */
   readonly health: (() => SessionHealth) | undefined;
 }

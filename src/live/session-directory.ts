@@ -128,6 +128,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
       ingestRate: isActive ? rates.ingest : 0,
       outgoingRate: isActive ? rates.outgoing : 0,
       viewers: this.viewers(record.playbackId),
+      viewersOf: (rendition) => this.#options.viewers.countOfRendition(record.playbackId, rendition),
       health: isActive ? () => session.health : undefined,
     };
   }

@@ -45,6 +45,27 @@ test('a viewer counts until ten seconds after the last playlist request', () => 
   assert.equal(viewers.count, 0);
 });
 
+test('viewers are counted by the rendition that they requested last, until they are gone', () => {
+  const { viewers, passMs } = viewersOf(10);
+  const watch = (name: string, rendition?: string) =>
+    viewers.note(one, { name, address: '10.0.0.1', rendition }, { ofUser: user, atMost: 0 });
+  const counts = () => ['source', '480p'].map((rendition) => viewers.countOfRendition(one, rendition));
+  watch('a');
+  assert.deepEqual(counts(), [0, 0], 'the multivariant playlist is no rendition');
+  watch('a', 'source');
+  watch('b', 'source');
+  watch('b');
+  assert.deepEqual(counts(), [2, 0]);
+  watch('b', '480p');
+  assert.deepEqual(counts(), [1, 1]);
+  passMs(5000);
+  watch('b', '480p');
+  passMs(5000);
+  assert.deepEqual(counts(), [0, 1]);
+  passMs(5000);
+  assert.deepEqual(counts(), [0, 0]);
+});
+
 test('when many networks have taken all places, a viewer that has probably left makes room for another one of its network', () => {
   const { viewers, note, passMs } = viewersOf(3);
   for (const name of ['a', 'b', 'c']) note(one, name);

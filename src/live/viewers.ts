@@ -32,6 +32,8 @@ export interface Viewer {
   readonly name: string;
   /** The address of the request. Viewers share the places by their networks. */
   readonly address: string;
+  /** The rendition whose playlist is requested, unless it is that of the audio. Undefined for the multivariant playlist. */
+  readonly rendition?: string | undefined;
 }
 
 /** The user whose viewer quota a viewer counts against. */
@@ -45,6 +47,8 @@ interface Viewing {
   readonly playbackId: PlaybackId;
   readonly name: string;
   readonly ofUser: UserId;
+  /** The rendition whose playlist was requested last. */
+  rendition: string | undefined;
   /** The monotonic time of the last playlist request. */
   seenAt: number;
   /** The monotonic time at which it last took its places. */
@@ -70,6 +74,8 @@ export class Viewers {
   readonly #elsewhere = new Map<string, { readonly playbackId: PlaybackId; readonly seenAt: number }>();
   /** The number of viewers of each playback id on this node and others. A viewer on both counts once. */
   readonly #counts = new Map<PlaybackId, number>();
+  /** The number of viewers that this node serves of each rendition of a playback id. */
+  readonly #ofRenditions = new Map<PlaybackId, Map<string, number>>();
   /**
    * How many viewers began to watch since the last call of `takeViews`. Streams of other nodes are dropped when there are too many, because
    * their node counts them.
@@ -98,6 +104,12 @@ export class Viewers {
     return this.#counts.get(playbackId) ?? 0;
   }
 
+  /** The number of viewers of one rendition of a stream that this node serves. Those of other nodes are not known by their renditions. */
+  countOfRendition(playbackId: PlaybackId, rendition: string): number {
+    this.#forgetIdle();
+    return this.#ofRenditions.get(playbackId)?.get(rendition) ?? 0;
+  }
+
   /** The number of viewers that this node serves of the streams of one user. */
   countOfUser(userId: UserId): number {
     this.#forgetIdle();
@@ -119,12 +131,14 @@ export class Viewers {
       playbackId,
       name: viewer.name,
       ofUser: quota.ofUser,
+      rendition: undefined,
       seenAt: now,
       placedAt: now,
       toldAt: Number.NEGATIVE_INFINITY,
     };
     viewing.seenAt = now;
     if (!isPlaced) viewing.placedAt = now;
+    if (viewer.rendition !== undefined) this.#watches(viewing, viewer.rendition);
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
     this.#here.set(key, viewing); // at the end, because all others have been idle for longer
     if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
@@ -224,6 +238,7 @@ export class Viewers {
     const viewing = this.#here.get(key);
     if (viewing === undefined) return;
     const { playbackId, ofUser } = viewing;
+    this.#watches(viewing, undefined);
     this.#here.delete(key);
     this.#places.leave(key);
     const user = this.#users.get(ofUser);
@@ -245,6 +260,22 @@ export class Viewers {
     const untold = this.#untold.get(playbackId);
     if (untold === undefined) this.#untold.set(playbackId, new Set([viewing]));
     else untold.add(viewing);
+  }
+
+  /** Moves a viewer to another rendition, or to none. */
+  #watches(viewing: Viewing, rendition: string | undefined): void {
+    const { playbackId, rendition: before } = viewing;
+    if (before === rendition) return;
+    viewing.rendition = rendition;
+    const counts = this.#ofRenditions.get(playbackId) ?? new Map<string, number>();
+    if (before !== undefined) {
+      const left = counts.get(before)! - 1;
+      if (left > 0) counts.set(before, left);
+      else counts.delete(before);
+    }
+    if (rendition !== undefined) counts.set(rendition, (counts.get(rendition) ?? 0) + 1);
+    if (counts.size > 0) this.#ofRenditions.set(playbackId, counts);
+    else this.#ofRenditions.delete(playbackId);
   }
 
   #change(playbackId: PlaybackId, by: 1 | -1): void {

@@ -5,6 +5,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { PlaybackId } from '#domain/ids.ts';
 import { isMediaPath, isPlaybackId } from '#domain/ids.ts';
+import { AUDIO_RENDITION } from '#domain/profile.ts';
 import type { PlaylistAnswer, Validity } from '#hls/hls.ts';
 import { acceptsGzip } from '#http/accept.ts';
 import { unreachable } from '#lib/unreachable.ts';
@@ -90,7 +91,8 @@ async function answerPlaylist(
   // Public streams need no ticket, and their playlists hold relative addresses that would be wrong below one.
   if (ticket !== undefined && !admission.restricted) throw gone();
   const directives = parseDirectives(request.query);
-  noteViewer(request, context, playbackId, showing);
+  // Every player requests the audio beside the video.
+  noteViewer(request, context, playbackId, showing, rendition === AUDIO_RENDITION ? undefined : rendition);
   const answer = await context.hold(reply, playbackId, (waiting) => showing.playlist(rendition, directives, waiting));
   if (answer?.type === 'playlist' && admission.restricted) {
     const { policy } = admission;
@@ -111,9 +113,10 @@ function noteViewer(
   { audience, viewers }: OriginContext,
   playbackId: PlaybackId,
   { quota }: Showing,
+  rendition?: string,
 ): boolean {
   const told = viewers.told(request, playbackId);
-  if (told === undefined) return audience.watched(playbackId, viewers.of(request), quota);
+  if (told === undefined) return audience.watched(playbackId, { ...viewers.of(request), rendition }, quota);
   audience.watchedElsewhere(playbackId, told);
   return true;
 }

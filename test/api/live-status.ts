@@ -17,6 +17,7 @@ export function someStatus(change: Partial<LiveStatus> = {}): LiveStatus {
     ingestRate: 0,
     outgoingRate: 0,
     viewers: 0,
+    viewersOf: () => 0,
     health: undefined,
     ...change,
   };

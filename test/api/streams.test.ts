@@ -189,7 +189,7 @@ test('while media is received, a stream and its session show their health', asyn
     hasThumbnail: true,
     warnings: [],
   };
-  api.statuses.set(id, someStatus({ health: () => health }));
+  api.statuses.set(id, someStatus({ health: () => health, viewersOf: (rendition) => (rendition === '480p' ? 2 : 7) }));
   const read = async () => (await api.call('GET', `/stream/${id}`, { key })).json();
   const well = await read();
   assert.equal(well.isHealthy, true);
@@ -199,12 +199,18 @@ test('while media is received, a stream and its session show their health', asyn
   assert.deepEqual(well.health, {
     encoder: 'Lavf61',
     source: {
+      viewers: 7,
       video: { codec: 'avc1.64001f', width: 1280, height: 720, ...measured, keyframeInterval: 2 },
       audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, bitrate: 128_000 },
     },
     renditions: [
-      { name: '480p', state: 'running', video: { codec: 'avc1.64001e', width: 854, height: 480, ...measured } },
-      { name: '360p', state: 'waiting' },
+      {
+        name: '480p',
+        state: 'running',
+        viewers: 2,
+        video: { codec: 'avc1.64001e', width: 854, height: 480, ...measured },
+      },
+      { name: '360p', state: 'waiting', viewers: 7 },
     ],
     leftOut: [{ name: '1080p', reason: 'larger_than_source' }],
     transcoder: { restarts: 1, lag: 42 },

@@ -408,6 +408,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
         { what, timeoutMs: 60_000 },
       );
     await plays('the preview of a stream with tokens');
+    await page.getByText(/^(source|small) · 1 viewer$/).waitFor();
     const link = page.getByRole('link', { name: 'Watch', exact: true }).first();
     await waitFor(async () => (await link.getAttribute('href'))!.includes('#jwt='), { what: 'a link with a token' });
     const href = (await link.getAttribute('href'))!;

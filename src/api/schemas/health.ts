@@ -12,6 +12,7 @@ import { MILLISECONDS } from './text.ts';
 export const HEALTH = {
   encoder: 'obs-output module (libobs version 31.0.2)',
   source: {
+    viewers: 9,
     video: { codec: 'avc1.640028', width: 1920, height: 1080, fps: 30, bitrate: 5_000_000, keyframeInterval: 9.6 },
     audio: { codec: 'mp4a.40.2', sampleRate: 48_000, channels: 2, bitrate: 130_000 },
   },
@@ -19,6 +20,7 @@ export const HEALTH = {
     {
       name: '720p',
       state: 'running',
+      viewers: 8,
       video: { codec: 'avc1.64001f', width: 1280, height: 720, fps: 30, bitrate: 1_982_000 },
     },
   ],
@@ -43,6 +45,12 @@ const fps = Type.Optional(
 const bitrate = Type.Optional(
   Type.Integer({ description: 'Bits per second, measured over the last 10 s. Absent while no media is coming in.' }),
 );
+const viewers = Type.Optional(
+  Type.Integer({
+    description:
+      'Viewers of this rendition: those whose last playlist was of it. Those that other servers and caches serve are not included. Absent when another server has the stream.',
+  }),
+);
 const videoFields = {
   codec: Type.String({ description: 'The name of the codec (RFC 6381).' }),
   width: Type.Integer({ description: 'In pixels, as displayed.' }),
@@ -57,6 +65,7 @@ export const HealthSchema = Type.Object(
     encoder: Type.Optional(Type.String({ description: 'The name that the encoder gives itself.' })),
     source: Type.Object(
       {
+        viewers,
         video: Type.Optional(
           Type.Object({
             ...videoFields,
@@ -85,6 +94,7 @@ export const HealthSchema = Type.Object(
           description:
             '`waiting`: no frame has been encoded yet, or the transcoder is being restarted. `running`: the rendition is being made. `shed`: the rendition is paused because the server is too busy.',
         }),
+        viewers,
         video: Type.Optional(Type.Object(videoFields)),
       }),
       { description: 'The renditions besides the source: one for each profile that is not in `leftOut`.' },

@@ -1,7 +1,7 @@
 /**
  * The health of a stream: a sentence with what to change, then the measured values.
  */
-import { bitrate, codecName, sentence } from '../../shared/format.ts';
+import { bitrate, codecName, count, sentence } from '../../shared/format.ts';
 import type { Session, Stream } from '../../shared/types.ts';
 import { Ago, Badge, Card, Elapsed, Empty, Message, Stat } from '../../shared/ui/parts.tsx';
 import { adviceFor } from '../parts/advice.ts';
@@ -92,11 +92,15 @@ export function StreamHealth({ stream, session }: { readonly stream: Stream; rea
           </dd>
           <dt>Renditions</dt>
           <dd class="row">
-            <Badge tone="ok">source</Badge>
-            {renditions.map(({ name, state }) => (
+            <Badge tone="ok">source{watchers(source.viewers)}</Badge>
+            {renditions.map(({ name, state, viewers }) => (
               <Badge key={name} tone={state === 'running' ? 'ok' : state === 'shed' ? 'bad' : 'plain'}>
                 <bdi>{name}</bdi>
-                {state === 'shed' ? ' paused: the server is busy' : state === 'waiting' ? ' starting' : ''}
+                {state === 'shed'
+                  ? ' paused: the server is busy'
+                  : state === 'waiting'
+                    ? ' starting'
+                    : watchers(viewers)}
               </Badge>
             ))}
             {leftOut.map(({ name }) => (
@@ -110,3 +114,7 @@ export function StreamHealth({ stream, session }: { readonly stream: Stream; rea
     </Card>
   );
 }
+
+/** The viewers of a rendition, behind its name. */
+const watchers = (viewers: number | undefined): string =>
+  viewers === undefined ? '' : ` · ${count(viewers, 'viewer')}`;
