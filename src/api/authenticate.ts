@@ -107,7 +107,8 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
     if (user.suspended) {
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
-    rateLimit(found, user, reply);
+    const ownQuotas = quotasOf(user, quotas);
+    rateLimit(found, { id: user.id, quotas: ownQuotas }, reply);
     if (access !== undefined) mustBeAllowed(judge, found, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as RawQuery, { userId, isAdmin });
@@ -121,7 +122,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       access,
       mayPublish: (streamId) => judge.allows(found, 'publish', ['stream', streamId]),
       mayChangeWebhook: (webhookId) => judge.allows(found, 'PATCH', ['webhook', webhookId]),
-      quotas: quotasOf(user, quotas),
+      quotas: ownQuotas,
       at,
     };
   };

@@ -51,10 +51,10 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   });
   for (const schema of SCHEMAS) api.addSchema(schema);
   addDocumentation(api, options.settings);
-  const { settings, store, clock, quotas } = options;
+  const { settings, store, clock } = options;
   const keyUse = new KeyUse(store, options.onKeyUse);
   api.addHook('onClose', () => keyUse[Symbol.asyncDispose]());
-  const rateLimit = createRateLimit({ perMinute: settings.rateLimit, quotas, clock });
+  const rateLimit = createRateLimit({ perMinute: settings.rateLimit, clock });
   const findCredential = createFindCredential(options);
   const authenticate = createAuthenticate({ ...options, findCredential, prefix: settings.prefix, rateLimit, keyUse });
   makeRepeatable(api, options);

@@ -4,8 +4,8 @@
  */
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import { type Quotas, quotasOf } from '#domain/quotas.ts';
-import type { User } from '#domain/user.ts';
+import type { UserId } from '#domain/ids.ts';
+import type { Quotas } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
 import type { Credential } from './credentials.ts';
@@ -15,19 +15,20 @@ import type { Credential } from './credentials.ts';
  * draft-ietf-httpapi-ratelimit-headers-03, which clients support better than the lists of later drafts.
  * @throws {MillraceError} `too_many_requests`
  */
-export type RateLimit = (key: Pick<Credential, 'id'>, user: User, reply: FastifyReply) => void;
+export type RateLimit = (
+  key: Pick<Credential, 'id'>,
+  user: { readonly id: UserId; readonly quotas: Pick<Quotas, 'requestsPerMinute'> },
+  reply: FastifyReply,
+) => void;
 
 /**
  * @param perMinute requests that one key may make per minute, which may also come at once; 0 means no limit and no headers
- * @param quotas the quotas of users for whom an admin has set none
  */
 export function createRateLimit({
   perMinute,
-  quotas,
   clock,
 }: {
   readonly perMinute: number;
-  readonly quotas: Quotas;
   readonly clock: Clock;
 }): RateLimit {
   const ofKeys = perMinute === 0 ? undefined : new TokenBuckets({ perMinute, clock });
@@ -40,7 +41,7 @@ export function createRateLimit({
       reply.header('ratelimit-reset', fullAfterS);
       if (!allowed) throw tooMany('This API key', perMinute, retryAfterS);
     }
-    const { requestsPerMinute } = quotasOf(user, quotas);
+    const { requestsPerMinute } = user.quotas;
     if (requestsPerMinute === 0) return;
     const { allowed, retryAfterS } = ofUsers.take(user.id, { perMinute: requestsPerMinute });
     if (!allowed) throw tooMany('The user of this API key', requestsPerMinute, retryAfterS);

@@ -2,6 +2,7 @@
  * Metrics of the HTTP server.
  */
 import type { FastifyInstance } from 'fastify';
+import type { DurationObserver } from '#telemetry/durations.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 
 declare module 'fastify' {
@@ -13,9 +14,8 @@ declare module 'fastify' {
 
 /** Measures the time of every answer, except on `held` routes, by route pattern and status. Never by path, because paths contain ids. */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
-  type Observer = ReturnType<Metrics['httpSeconds']['labels']>;
   // Looking labels up costs more than observing. Routes times statuses is a small, fixed number.
-  const observers = new Map<string, Observer>();
+  const observers = new Map<string, DurationObserver>();
   http.addHook('onResponse', (request, reply, done) => {
     const { url = 'none', config } = request.routeOptions;
     if (!config.held) {

@@ -2,6 +2,7 @@
  * Every metric, named once (`millrace_<what>_<unit>`), in Prometheus' text format.
  */
 import { Counter, collectDefaultMetrics, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client';
+import { Durations } from './durations.ts';
 
 /**
  * How often the lag of the event loop is sampled, in milliseconds. Each sample wakes the process up: every 10 ms, the library's default,
@@ -130,14 +131,14 @@ export function createMetrics() {
       labelNames: ['file'],
       registers,
     }),
-    httpSeconds: new Histogram({
+    httpSeconds: new Durations({
       name: 'millrace_http_request_seconds',
       help: 'Time to answer, held requests left out',
       labelNames: ['route', 'status'],
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
       registers,
     }),
-    storeSeconds: new Histogram({
+    storeSeconds: new Durations({
       name: 'millrace_store_seconds',
       help: 'Time until the store answered',
       labelNames: ['kind'],
