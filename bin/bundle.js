@@ -20,8 +20,12 @@ const ENTRIES = [
 const EXTERNAL = ['esbuild', 'node-av', 'pg-native'];
 const PREFIX = 'bundle-';
 const UNFINISHED = '-unfinished';
-/** How many bundles are kept. Parts of a bundle are loaded when they are first needed, so it must outlive the next changes of the source. */
+/**
+ * How many bundles are kept, and for how long in any case after their last start. Parts of a bundle are loaded when they are first needed,
+ * so it must outlive the next changes of the source.
+ */
 const KEPT = 8;
+const KEPT_MS = 3_600_000;
 /** When a bundle that is being made has been given up. It takes about a second of CPU time, but the machine may be busy. */
 const GIVEN_UP_MS = 60_000;
 
@@ -95,9 +99,11 @@ function removeOld(cache) {
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
     .sort((a, b) => b.usedAt - a.usedAt);
-  const isLeft = ({ path, usedAt }) => path.endsWith(UNFINISHED) && Date.now() - usedAt > GIVEN_UP_MS;
-  for (const { path } of [...bundles.slice(KEPT), ...bundles.filter(isLeft)])
-    rmSync(path, { recursive: true, force: true });
+  for (const [index, { path, usedAt }] of bundles.entries()) {
+    const isLeft = path.endsWith(UNFINISHED) && Date.now() - usedAt > GIVEN_UP_MS;
+    const isOld = index >= KEPT && Date.now() - usedAt > KEPT_MS;
+    if (isLeft || isOld) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 async function build(source, extension, folder) {
