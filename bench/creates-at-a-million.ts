@@ -16,7 +16,7 @@ const AT_LEAST = 0.9;
 export async function createsAtAMillion(): Promise<readonly Answer[]> {
   await using empty = await openFilledStore(tmpdir(), 0);
   await using full = await openFilledStore(tmpdir(), MILLION);
-  // What filling it left to be written is not theirs to wait for.
+  // The clients must not wait for writes that are left over from filling the store.
   execFileSync('sync');
   const answers: Answer[] = [];
   for (const clients of [1, 16]) {
@@ -39,7 +39,7 @@ export async function createsAtAMillion(): Promise<readonly Answer[]> {
   return answers;
 }
 
-/** Creates a second. */
+/** The number of creates in a second. */
 async function createFor({ store, user }: FilledStore, clients: number): Promise<number> {
   const started = performance.now();
   const until = started + SECONDS * 1000;

@@ -1,5 +1,5 @@
 /**
- * How long after a stream was suspended at one node is its publisher at another cut, and the next one there refused?
+ * How long after a stream was suspended at one node is its publisher at another node disconnected, and the next one refused there?
  */
 import { fixtureTags } from '../test/support/flv-file.ts';
 import { startPostgres } from '../test/support/postgres.ts';

@@ -10,7 +10,7 @@ const LASTING = 1000;
 const CLIENTS = 8;
 const SECONDS = 15;
 const PAGE = 50;
-/** Streams a client lets live before it deletes the oldest of them: they come and go inside the list, not only at its end. */
+/** The streams that a client keeps before it deletes the oldest of them, so that streams come and go inside the list, not only at its end. */
 const LIVES = 20;
 
 /** Answers it for both databases. */
@@ -26,7 +26,7 @@ export async function cursorWalk(): Promise<readonly Answer[]> {
 async function walkOn(database: string, server: TestServer): Promise<Answer> {
   const lasting = new Set<string>();
   const stop = new AbortController();
-  // Among the lasting ones from the beginning.
+  // The clients start first, so that their streams are among the lasting ones in the list.
   const changes = Array.from({ length: CLIENTS }, () => comeAndGo(server, stop.signal));
   while (lasting.size < LASTING) lasting.add((await server.api.createStream({ profiles: [] })).id);
   let [walks, skipped, twice] = [0, 0, 0];

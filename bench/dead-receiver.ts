@@ -1,5 +1,5 @@
 /**
- * How much later do 99 receivers hear of events because a hundredth one never answers?
+ * How much later do 99 receivers get events because a hundredth one never answers?
  */
 import { once } from 'node:events';
 import { createServer } from 'node:net';

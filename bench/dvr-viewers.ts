@@ -22,7 +22,7 @@ import { MEASURED } from './support/settings.ts';
 const SHORT_HOURS = 1 / 6;
 const MP4_HOURS = 4;
 const LONG_HOURS = 12;
-/** What a viewer asks for with each segment, this many times. */
+/** The number of measured steps, in each of which a viewer sends the requests for one segment. */
 const STEPS = 3000;
 const SEGMENT_S = 2;
 const KB = 1000;
@@ -65,9 +65,9 @@ async function measure(hours: number) {
   const gzip = { 'accept-encoding': 'gzip' };
   const full = await get('source.m3u8', gzip);
   const delta = await get('source.m3u8?_HLS_skip=YES');
-  // The thread that reads runs, as it does in a server that somebody uses.
+  // The thread that reads is already running, as in a server that is in use.
   await get(`source.mp4?to=${RECORDED_AT_MS + 10_000}`, { range: 'bytes=0-1' });
-  // The end is in the address, as it is after the redirect of a running recording.
+  // The URL contains the end, as it does after the redirect of a running recording.
   const mp4 = `source.mp4?to=${RECORDED_AT_MS + hours * 3_600_000}`;
   const first = { range: 'bytes=0-1' };
   const cold = await get(mp4, first);
@@ -104,7 +104,7 @@ async function stepCpuMs(
   return (cpuMs(server.pid) - before) / STEPS;
 }
 
-/** Leaves a data folder with a recording that runs, as a server that was killed would: its session waits for the publisher. */
+/** Makes a data folder with a running recording, as a killed server leaves it: the session waits for its publisher. */
 async function prepare(dataDir: string, hours: number): Promise<MediaPath> {
   const path = newMediaPath();
   {

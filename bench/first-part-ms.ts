@@ -25,7 +25,7 @@ async function startOnce(server: TestServer): Promise<number> {
   const { video } = await renditionUrls(live.url);
   for await (const { body, receivedAtMs } of readParts(video, new AbortController())) {
     const first = readStamps(body)[0]!;
-    // A client that came a part late sees another part first: the keyframe is still frame 0 of the same pace.
+    // A client that comes one part late sees another part first. The time of the keyframe follows from the frame rate.
     return receivedAtMs - (first.sentAtMs - (first.frame * 1000) / SHAPE.fps);
   }
   throw new Error('the playlist ended before its first part');

@@ -11,7 +11,7 @@ import { replay } from './support/replay.ts';
 import { percentile } from './support/statistics.ts';
 
 const ROUNDS = 20;
-/** A transcoder starts once media has lasted a second (`src/transcode/transcoder-pool.ts`); all the rest may take 1.2 s. */
+/** A transcoder starts after a second of media (`src/transcode/transcoder-pool.ts`), and everything else may take 1.2 s. */
 const LIMIT_MS = 1000 + 1200;
 
 /** Answers it. */

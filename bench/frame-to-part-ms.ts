@@ -23,7 +23,7 @@ export async function frameToPartMs(): Promise<readonly Answer[]> {
   for await (const { body, receivedAtMs } of readParts(video, { signal: AbortSignal.timeout(2 * SECONDS * 1000) })) {
     const stamps = readStamps(body);
     framesPerPart.push(stamps.length);
-    // The first is old when it is first seen.
+    // The first part does not count, because it is already old when the client first sees it.
     if (framesPerPart.length > 1) delaysMs.push(...stamps.map(({ sentAtMs }) => receivedAtMs - sentAtMs));
     if (delaysMs.length >= SECONDS * SHAPE.fps) break;
   }

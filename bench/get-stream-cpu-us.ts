@@ -10,7 +10,7 @@ import { MEASURED } from './support/settings.ts';
 import { median } from './support/statistics.ts';
 
 const REQUESTS = 40_000;
-/** Each round asks both, so that a machine that slows down slows both. */
+/** Each round measures both, so that a machine that becomes slower affects both. */
 const ROUNDS = 5;
 
 /** Answers it. */

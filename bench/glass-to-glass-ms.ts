@@ -1,6 +1,6 @@
 /**
- * How old is the picture a viewer sees in Chromium on the player page, everything at its defaults? The encoder burns the
- * time into each frame as it draws it; the page reads it back from every frame it shows.
+ * How old is the frame that a viewer sees in Chromium on the player page, with all settings at their defaults? The encoder draws the time
+ * into each frame, and the page reads it from every frame that it shows.
  */
 import { launchChromium } from '../test/support/chromium.ts';
 import { readFrameCode } from '../test/support/frame-code.ts';
@@ -42,7 +42,7 @@ interface Viewing {
 
 async function watch({ video, profiles, choice }: Viewing): Promise<Answer> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  // A browser that starts takes all a machine has for a moment.
+  // A browser that is starting uses all of the CPU for a moment.
   await using browser = await launchChromium();
   const { streamKey, playbackId } = await server.api.createStream({ profiles });
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video });
@@ -56,7 +56,7 @@ async function watch({ video, profiles, choice }: Viewing): Promise<Answer> {
     const height = profiles.find(({ name }) => name === choice)?.height;
     const isShown = () =>
       page.evaluate(`document.querySelector('video').videoHeight === ${height}`) as Promise<boolean>;
-    await waitFor(isShown, { what: `pictures of ${choice}`, timeoutMs: 30_000 });
+    await waitFor(isShown, { what: `frames of ${choice}`, timeoutMs: 30_000 });
   }
   const shown = (await page.evaluate(WATCH)) as readonly Shown[];
   const { worstDelayMs } = await publisher.stop();

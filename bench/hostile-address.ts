@@ -1,5 +1,5 @@
 /**
- * Do others still get in while somebody takes every place that needs no key, from one address or from many?
+ * Can others still connect while somebody takes every connection that needs no key, from one address or from many?
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -35,7 +35,7 @@ const SPREADS = [
   { name: '300 /24s', addresses: MANY_NETWORKS },
 ];
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
-/** After how long the attackers have taken all they can. */
+/** How long the attackers take to open all the connections that they can get. */
 const TAKEN_AFTER_MS = 4000;
 const SERVED_WITHIN_MS = 5000;
 const BACK_WITHIN_MS = 2000;
@@ -133,7 +133,7 @@ async function watchOnce({
   localAddress: string;
 }): Promise<void> {
   using connection = await within(LeanConnection.open(Number(index.port), { localAddress }));
-  // A new user agent makes a new viewer. One that watched a moment ago would be let in as the same viewer.
+  // A new user agent makes a new viewer. One that watched a moment ago would be accepted as the same viewer.
   const player = `player ${randomUUID()}`;
   const get = async (path: string) => {
     const answer = await connection.get(path, { 'user-agent': player });

@@ -12,7 +12,7 @@ import { median } from './support/statistics.ts';
 
 const ROUNDS = 3;
 const SECONDS = 60;
-/** Measured after the first segments are through. */
+/** The time before the measurement, in which the first segments are made. */
 const SETTLE_MS = 6000;
 const TIMES = 1.15;
 
@@ -42,7 +42,7 @@ export async function ladderCpuSPerMin(): Promise<readonly Answer[]> {
   ];
 }
 
-/** Side by side, since how fast a shared machine is changes from minute to minute: that then meets both. */
+/** Runs both side by side, because the speed of a shared machine changes from minute to minute, and must affect both. */
 async function bothAtOnce(): Promise<Round> {
   const clip = await sourceClip(LADDER);
   await using peer = await startFfmpegLadder(LADDER);
@@ -55,7 +55,7 @@ async function bothAtOnce(): Promise<Round> {
   const [worker] = transcoderPids(server, 1);
   const spent = await cpuSecondsOf([server.pid, worker!, peer.pid]);
   if (transcoderPids(server, 1)[0] !== worker || transcoderWarnings(server).length > 0)
-    throw new Error('the transcoder did not make it all');
+    throw new Error('the transcoder did not make all frames');
   return { server: spent[0]!, worker: spent[1]!, peer: spent[2]! };
 }
 

@@ -24,7 +24,7 @@ export async function listPageMs(): Promise<readonly Answer[]> {
     { name: 'the 5,000th page', store: large, after: far },
   ];
   const timesMs = asked.map((): number[] => []);
-  // In turns, so that a machine that slows down slows all.
+  // In turns, so that a machine that becomes slower affects all of them.
   for (let round = 0; round < ASKED; round += 1) {
     for (const [index, { store, after }] of asked.entries()) {
       const started = performance.now();
@@ -46,7 +46,7 @@ export async function listPageMs(): Promise<readonly Answer[]> {
 const listed = ({ store, user }: FilledStore, after: PageKey | undefined, limit = PAGE) =>
   store.streams.list(user.id, { limit, after, order: 'createdAt', direction: 'desc', filter: {} });
 
-/** Where the nth page starts. */
+/** The cursor of the nth page. */
 async function keyBefore(filled: FilledStore, nth: number): Promise<PageKey | undefined> {
   let after: PageKey | undefined;
   for (let left = (nth - 1) * PAGE; left > 0; left -= 1000) {

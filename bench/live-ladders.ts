@@ -1,5 +1,5 @@
 /**
- * How many live ladders do two cores carry without giving up a rendition or a frame?
+ * How many live ladders do two cores transcode without pausing a rendition or dropping a frame?
  */
 import { cpus } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -18,7 +18,7 @@ import { type Answer, type BenchOptions, show } from './support/question.ts';
 
 const LADDERS = 6;
 const SECONDS = { asked: 600, usual: 60 };
-/** All that start at once may take a moment to get going. */
+/** Ladders that start at the same time need a moment before they keep up. */
 const STARTS_WITHIN_MS = 120_000;
 const STEADY_LAG_MS = 500;
 const LOOK_EVERY_MS = 500;
@@ -57,7 +57,7 @@ export async function liveLadders({ long }: BenchOptions): Promise<readonly Answ
   ];
 }
 
-/** After a while: an answer costs CPU, too. */
+/** Waits before it asks again, because an answer costs CPU as well. */
 async function look({ server, streams }: LiveLadders): Promise<readonly Health[]> {
   await sleep(LOOK_EVERY_MS);
   const seen = await Promise.all(streams.map(({ id }) => server.api.getStream(id)));

@@ -10,11 +10,11 @@ import { type Answer, atMost } from './support/question.ts';
 const MB = 1e6;
 
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
-/** After the start, before anything is asked of the server. */
+/** How long an idle server runs before it is measured. It gets no request before. */
 const IDLE_MS = 5000;
-/** So many that what the first stream wakes in the process (compiled code, a larger heap) does not count as a stream's. */
+/** The number of streams, large enough that one-time costs of the first stream (compiled code, a larger heap) do not count. */
 const STREAMS = 40;
-/** The default playlist window, until one more segment is complete; what left it stays for as long again and its own length. */
+/** Media is in the default playlist window until one more segment is complete, and is then kept for as long again and a segment. */
 const WINDOW_S = 36 + SHAPE.gopS;
 const KEPT_S = WINDOW_S + (WINDOW_S + SHAPE.gopS);
 
@@ -28,7 +28,7 @@ export async function memoryMb(): Promise<readonly Answer[]> {
   const used = residentBytes(server.pid);
   const streamKeys = streams.map(({ streamKey }) => streamKey);
   await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
-  // Until as much leaves as comes.
+  // Until as much media is removed as is added.
   await sleep((KEPT_S + 20) * 1000);
   const perStream = (residentBytes(server.pid) - used) / STREAMS;
   const limit = 1.15 * (SHAPE.bitrateBps / 8) * KEPT_S + 2 * MB;

@@ -46,7 +46,7 @@ export async function mp4FirstByteMs(): Promise<readonly Answer[]> {
 async function measure(folder: string) {
   await using opening = await startPeer('virtual-mp4.ts', { folder });
   await using opened = await startPeer('virtual-mp4.ts', { folder });
-  // The thread runs, as it does in a server that somebody uses.
+  // The thread is already running, as in a server that is in use.
   const before = await ask(opening, { path: 'short', read: 'first' });
   const closed = await ask(opening, { path: 'long', read: 'first' });
   const warm = await ask(opening, { path: 'long', read: 'first' });

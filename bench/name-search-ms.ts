@@ -8,7 +8,7 @@ import { type Answer, atMost, atMostTimes } from './support/question.ts';
 import { median, percentile } from './support/statistics.ts';
 
 const MILLION = 1_000_000;
-/** As many as one page of a search compares. */
+/** The number of streams that one page of a search compares. */
 const A_PAGE = 100_000;
 const ROUNDS = 30;
 

@@ -13,7 +13,7 @@ const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const COUNTS = [10, 30, 50];
 const FIRST_S = 60;
 const SECONDS = 30;
-/** The count whose first minute is told. */
+/** The number of streams whose first minute is reported. */
 const FRESH = 30;
 
 /** Answers both. */
@@ -31,7 +31,7 @@ export async function passthroughAgainstNginx(): Promise<readonly Answer[]> {
   return answers;
 }
 
-/** Percent of a core for each stream. */
+/** Returns the CPU of each stream, in percent of a core. */
 async function sideBySide(count: number) {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using nginx = await startNginxRtmp();

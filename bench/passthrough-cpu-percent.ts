@@ -10,7 +10,7 @@ import { type Answer, show } from './support/question.ts';
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const COUNTS = [10, 100];
 const LIMIT_PERCENT = 0.4;
-/** Measured after the first segments are through. */
+/** The time before the measurement, in which the first segments are made. */
 const SETTLE_MS = 5000;
 const SECONDS = 20;
 
@@ -31,7 +31,7 @@ export async function passthroughCpuPercent(): Promise<readonly Answer[]> {
   }));
 }
 
-/** Percent of a core for each stream. */
+/** Returns the CPU of each stream, in percent of a core. */
 async function serverPercent(count: number): Promise<number> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream()));

@@ -12,14 +12,14 @@ const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const STREAMS = 100;
 const LIMIT_PERCENT = 0.2;
 const LIMIT_DELAY_MS = 5;
-/** Measured after the first segments are through. */
+/** The time before the measurement, in which the first segments are made. */
 const SETTLE_MS = 5000;
-/** Longer than the files of a recording, so that new ones are begun meanwhile. */
+/** The length of the measurement. It is longer than the files of a recording, so that new ones are begun meanwhile. */
 const SECONDS = { asked: 90, usual: 30 };
 const VOLUME_S = { MILLRACE_RECORDING_VOLUME_S: '20' };
 
 interface Run {
-  /** Of a core, for each stream. */
+  /** The CPU of each stream, in percent of a core. */
   readonly percent: number;
   readonly delayP99Ms: number;
 }

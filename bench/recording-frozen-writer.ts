@@ -19,13 +19,13 @@ import { MEASURED } from './support/settings.ts';
 const STREAMS = 30;
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const FROZEN_S = { asked: 30, usual: 15 };
-/** A machine that does other things, too, publishes less. */
+/** How long it may take until the queue is full: a machine that does other things as well publishes more slowly. */
 const FULL_WITHIN_MS = 90_000;
 const LIMIT_REQUEST_MS = 100;
 const LIMIT_WARNING_MS = 1000;
 const LIMIT_RETURN_S = 10;
 const SETTINGS = { ...MEASURED, MILLRACE_RECORDING_VOLUME_S: '10' };
-/** The first segments are through. */
+/** The time in which the first segments are made. */
 const SETTLE_MS = 5000;
 /** Media for several segments after the disk is back. */
 const AFTER_MS = 12_000;
@@ -85,8 +85,8 @@ export async function recordingFrozenWriter({ long }: BenchOptions): Promise<rea
 }
 
 /**
- * Makes the writer wait for a pipe without a reader, which it takes for a file of the next period of one more recording.
- * @returns lets it go on
+ * Makes the writer wait: the next file of one more recording is a pipe without a reader.
+ * @returns a function that lets the writer continue
  */
 async function freeze(server: ObservedServer): Promise<() => Promise<unknown>> {
   const recordings = join(server.dataDir, 'recordings');
@@ -116,7 +116,7 @@ async function freeze(server: ObservedServer): Promise<() => Promise<unknown>> {
   };
 }
 
-/** The bytes that wait for the disk. */
+/** The number of bytes that wait for the disk. */
 async function waitingBytes(server: TestServer): Promise<number> {
   const metrics = await (await fetch(server.metricsUrl)).text();
   return Number(/^millrace_recording_waiting_bytes (\S+)$/m.exec(metrics)?.[1] ?? 0);
@@ -186,7 +186,7 @@ function watch(index: string, signal: AbortSignal) {
     }
     return { missing };
   })();
-  seen.catch(() => {}); // whoever waits for it hears of it
+  seen.catch(() => {}); // the error is reported to the code that awaits the promise
   const takeSlowestMs = () => {
     const taken = slowestMs;
     slowestMs = 0;

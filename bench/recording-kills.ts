@@ -22,9 +22,9 @@ const LIMIT_S = 0.4;
 const TARGET_DURATION_S = 2;
 /** Frames are shown when they are due, and none is repeated or left out to keep a frame rate. */
 const TO_NOTHING = ['-vsync', 'passthrough', '-f', 'null', '-'];
-/** At least a segment is whole before each kill. */
+/** The shortest time before a kill. At least one segment is complete by then. */
 const RUN_MS = 3000;
-/** A kill comes at any moment of a segment. */
+/** A random time of up to this is added, so that kills come at all moments of a segment. */
 const SPREAD_MS = 2000;
 const SETTINGS = { ...MEASURED, MILLRACE_RECONNECT_WINDOW_S: '120', MILLRACE_RECORDING_VOLUME_S: '10' };
 const PROFILES = [

@@ -11,7 +11,7 @@ import { median } from './support/statistics.ts';
 const SEGMENT_S = 2;
 const HOUR_S = 3600;
 const LIMITS = { bytes: 300, compressed: 40, delta: 2, renderMs: 5 };
-/** How much more a viewer of a long recording may cost. */
+/** The largest cost of a viewer of a long recording, relative to a short one. */
 const GROWTH = 1.2;
 const RELOADS = 400;
 const ROUNDS = 9;
@@ -75,7 +75,7 @@ async function newestRenderMs(lengthS: number): Promise<number> {
   return median(took);
 }
 
-/** A recording in memory that runs, of such a length. */
+/** Makes a running recording of the given length in memory. */
 async function open(lengthS: number): Promise<{ recording: Recorded; grow: () => void }> {
   const index = new RecordingIndex();
   const track = {

@@ -42,7 +42,7 @@ async function killed(folder: string, long: boolean): Promise<Answer> {
   };
 }
 
-/** Time is stepped: the hour takes some seconds. */
+/** The clock is moved in steps, so that the hour takes some seconds. */
 async function away(folder: string): Promise<Answer> {
   const time = new SteppedTime();
   await using server = await startObjectServer(() => time.clock.now());

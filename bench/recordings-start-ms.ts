@@ -18,7 +18,7 @@ import { median } from './support/statistics.ts';
 const RECORDINGS = 10_000;
 const BATCH = 500;
 const ROUNDS = 5;
-/** A bucket that refuses every connection, so that everything stays to be uploaded. */
+/** A bucket that refuses every connection, so that all recordings still have to be uploaded. */
 const SETTINGS = {
   ...MEASURED,
   MILLRACE_RECORDINGS_S3_URL: 'http://127.0.0.1:1/bucket',
@@ -54,7 +54,7 @@ export async function recordingsStartMs(): Promise<readonly Answer[]> {
   }
 }
 
-/** Until the server answers on all ports. */
+/** Returns the time until the server answers on all ports. */
 async function startMs(dataDir: string): Promise<number> {
   const startedAt = performance.now();
   await using server = await startServerProcess({ dataDir, settings: SETTINGS });

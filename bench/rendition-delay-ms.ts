@@ -14,8 +14,8 @@ const SECONDS = 40;
 const LIMIT_MS = 250;
 
 /**
- * Answers it for a source whose frames come in order, and for one with B-frames, as OBS sends by default: a decoder can give a
- * picture out only once it has seen those that go before it, two frames later here.
+ * Answers it for a source whose frames come in presentation order, and for one with B-frames, as OBS sends by default. With B-frames, a
+ * decoder outputs a frame two frames later here, because frames that are shown earlier are decoded after it.
  */
 export async function renditionDelayMs(): Promise<readonly Answer[]> {
   return [await delayOf(0), await delayOf(2)];
@@ -48,7 +48,7 @@ async function delayOf(bFrames: number): Promise<Answer> {
   };
 }
 
-/** When each frame and all before it were there as parts, by its tick. */
+/** When each frame and all frames before it could be fetched as parts, by the tick of the frame. */
 async function whenFetchable(url: URL): Promise<ReadonlyMap<number, number>> {
   const parts: ReceivedPart[] = [];
   const until = performance.now() + SECONDS * 1000;
@@ -58,7 +58,7 @@ async function whenFetchable(url: URL): Promise<ReadonlyMap<number, number>> {
   }
   const { segments } = readMediaPlaylist(await (await fetch(url)).text());
   const init = Buffer.from(await (await fetch(new URL(segments[0]!.map!, url))).arrayBuffer());
-  // What the playlist listed at first had been there before.
+  // The parts that the first playlist lists are older, so they do not count.
   const frames = parts
     .slice(2)
     .flatMap(({ body, receivedAtMs }) => readTrack(init, body).samples.map(({ pts }) => ({ pts, receivedAtMs })))

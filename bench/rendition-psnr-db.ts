@@ -1,5 +1,5 @@
 /**
- * How much picture do the low-delay settings cost: luma PSNR of our encoder against x264 as `veryfast` comes, at the same bitrate?
+ * How much quality do the low-delay settings cost: luma PSNR of our encoder against x264 with stock `veryfast`, at the same bitrate?
  */
 import type { PsnrReport } from './peers/psnr.ts';
 import { ffmpegOutput } from './support/clip.ts';
@@ -11,7 +11,7 @@ import { mean } from './support/statistics.ts';
 const LIMIT_DB = 0.5;
 const SECONDS = 10;
 const FPS = 30;
-/** Each moves in its own way: slowly everywhere, in hard edges, at random. */
+/** Test sources with different kinds of motion: slow everywhere, hard edges, and random. */
 const CONTENTS = ['mandelbrot', 'testsrc2', 'life'] as const;
 const SOURCES: Record<(typeof CONTENTS)[number], string> = {
   mandelbrot: 'mandelbrot=size=1280x720',

@@ -33,7 +33,7 @@ export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
   const ours: number[] = [];
   const theirs: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    // The stream goes on meanwhile, and costs what it costs: a server that serves segments has a publisher.
+    // The stream continues meanwhile, and its CPU counts as well, because a server that serves segments has a publisher.
     ours.push(await secondsPerGb(server.pid, server.httpPort, segment.pathname));
     theirs.push(await secondsPerGb(nginx.pid, nginx.port, '/segment.m4s'));
   }

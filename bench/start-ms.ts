@@ -29,7 +29,7 @@ async function startOnce(): Promise<number> {
     cwd: join(import.meta.dirname, '..'),
     env: { ...process.env, ...settings, MILLRACE_DATA_DIR: dataDir },
     stdio: 'ignore',
-    // A group of its own: npm does not pass every signal on to what it started.
+    // A process group of its own, because npm does not forward every signal to the processes that it started.
     detached: true,
   });
   const exited = once(npm, 'exit');

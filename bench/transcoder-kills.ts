@@ -1,5 +1,5 @@
 /**
- * Transcoders are killed again and again, several hundred times: does the source play on, and is anything left behind?
+ * Several hundred transcoders are killed, one after another: does the source play on, and does any process or memory stay behind?
  */
 import { readdirSync } from 'node:fs';
 import type { CreatedStream } from '../test/support/api-client.ts';
@@ -16,28 +16,28 @@ import { readParts } from './support/rendition-reader.ts';
 
 const MB = 1e6;
 const KILLS = { asked: 500, usual: 60 };
-/** After several losses in a row a transcoder is not replaced before ten seconds: so many streams take turns. */
+/** The number of streams that take turns, because after several losses in a row a transcoder is replaced only after ten seconds. */
 const STREAMS = 12;
-/** It has loaded FFmpeg and met a keyframe. */
+/** The time after which a transcoder has loaded FFmpeg and decoded a keyframe. */
 const AT_WORK_AFTER_MS = 2000;
 const PROFILE = { name: 'small', bitrate: 200_000, fps: 0, width: 240, height: 136 };
 const SOURCE = { width: 320, height: 180, fps: 30, gopS: 1, bFrames: 0, bitrateBps: 300_000 };
-/** Short playlists, so that as much leaves as comes soon. */
+/** Settings with short playlists, so that soon as much media is removed as is added. */
 const SETTINGS = {
   MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
   MILLRACE_PLAYLIST_WINDOW_S: '12',
   MILLRACE_LOG_LEVEL: 'error',
 };
-/** Fill the playlists, and compile the code that is met by a loss. */
+/** Kills before the measurement, which fill the playlists and compile the code that handles a loss. */
 const WARM_KILLS = 2 * STREAMS;
-/** The heap of a process that goes on working differs by as much from one collection to the next. */
+/** The heap of a busy process differs by this much from one garbage collection to the next. */
 const NOISE_MB = 2;
-/** Each viewer's connections come and go; what a kill left behind would be there once for each. */
+/** The allowed growth, because viewers' connections come and go. If a kill left something behind, it would be there once for each kill. */
 const NOISE_DESCRIPTORS = STREAMS;
 
 /** What a process holds. */
 interface Held {
-  /** Without the media it keeps. */
+  /** The heap without the media that the process keeps. */
   readonly heapMb: number;
   readonly descriptors: number;
 }
@@ -93,7 +93,7 @@ async function allRunning({ api }: ObservedServer, streams: readonly CreatedStre
   await waitFor(running, { what: 'a transcoder for every stream', timeoutMs: 60_000 });
 }
 
-/** SIGKILL to whichever has run long enough to be at work. */
+/** Sends SIGKILL to a transcoder that has run long enough to be transcoding. */
 async function killOneAfterAnother(server: ObservedServer, kills: number): Promise<void> {
   const seenAt = new Map<number, number>();
   for (let count = 0; count < kills; count += 1) {
@@ -118,7 +118,7 @@ async function held(server: ObservedServer): Promise<Held> {
   return { heapMb, descriptors: readdirSync(`/proc/${server.pid}/fd`).length };
 }
 
-/** Reads every part of a source, and what is amiss with it. */
+/** Reads every part of a source, and reports what is wrong with it. */
 async function watchSource(
   index: string,
   signal: AbortSignal,

@@ -10,10 +10,10 @@ import { slope } from './support/statistics.ts';
 const MB = 1e6;
 const LIMIT_MB = 200;
 const MINUTES = { asked: 30, usual: 3 };
-/** Until encoders have seen every kind of picture several times, V8 has compiled what it will, and freed memory has settled in its places. */
+/** The time until encoders have seen every kind of frame several times, V8 has compiled its code, and the allocator's memory is steady. */
 const WARM_MS = 180_000;
 const SAMPLE_EVERY_MS = 2000;
-/** A process that is at rest goes up and down by as much. */
+/** The memory of a process at rest varies by this much. */
 const NOISE_MB = 2;
 
 /** Answers both. */

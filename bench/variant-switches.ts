@@ -1,5 +1,5 @@
 /**
- * hls.js is made to change the variant every few seconds: does the picture go on, every frame at its time, in step with the sound?
+ * hls.js is made to change the variant every few seconds: does the video play on, with every frame at its time and in step with the audio?
  */
 import { serveBarePlayer } from '../test/e2e/bare-player.ts';
 import { launchChromium } from '../test/support/chromium.ts';
@@ -16,25 +16,25 @@ import { median, percentile } from './support/statistics.ts';
 
 const SECONDS = 120;
 const EVERY_S = 5;
-/** As long it is watched without any change. */
+/** How long it is watched without any change, for comparison. */
 const BEFORE_S = 15;
-/** A player finds its place first. */
+/** How long a player may take to settle at its position. */
 const SETTLE_S = 8;
 const LIMIT_MS = 40;
 const FPS = LADDER.source.fps;
 
-/** What the page saw. */
+/** What the page recorded. */
 interface Seen {
-  /** Every picture shown: number of the frame, its media time in seconds, and when it was to be seen. */
+  /** Every frame that was shown: its number, its media time in seconds, and when it was visible. */
   readonly frames: readonly {
     readonly counter: number;
     readonly mediaS: number;
     readonly atMs: number;
     readonly width: number;
   }[];
-  /** When beeps were to be heard. */
+  /** When beeps were audible. */
   readonly beepsAtMs: readonly number[];
-  /** When it was first made to change. */
+  /** When the variant was first changed. */
   readonly switchedAtMs: number;
   readonly waits: number;
   readonly seeks: number;
@@ -47,7 +47,7 @@ interface Seen {
 /** Answers it. */
 export async function variantSwitches(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  // A browser that starts takes all a machine has for a moment.
+  // A browser that is starting uses all of the CPU for a moment.
   await using browser = await launchChromium();
   const { streamKey, playbackId } = await server.api.createStream({ profiles: LADDER.profiles });
   await using publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: liveSource(LADDER) });
@@ -66,11 +66,11 @@ export async function variantSwitches(): Promise<readonly Answer[]> {
   return [judge(seen, { ownMs, worstDelayMs })];
 }
 
-/** What the publisher did, not the player. */
+/** Deviations that the publisher causes, and not the player. */
 interface Published {
-  /** Its sound is so much later than its picture. */
+  /** How much later the audio is than the video. */
   readonly ownMs: number;
-  /** The encoder was late by at most this. */
+  /** The largest lag of the encoder. */
   readonly worstDelayMs: number;
 }
 
@@ -78,12 +78,12 @@ function judge(
   { frames, beepsAtMs, switchedAtMs, waits, seeks, holeS, fatal, switches }: Seen,
   { ownMs, worstDelayMs }: Published,
 ): Answer {
-  // A frame missing in the stream shifts all that follow; one a busy browser leaves out does not.
+  // A frame that is missing in the stream shifts all later ones. A frame that a busy browser does not draw shifts none.
   const places = frames.map(({ counter, mediaS }) => counter - mediaS * FPS);
   const shift = Math.max(...places.map((place) => Math.abs(place - median(places))));
   const steps = frames.slice(1).map(({ counter }, index) => counter - frames[index]!.counter - 1);
   const missed = Math.max(...steps);
-  // What Chromium itself is off by, without any change, is not a matter of variants.
+  // The deviation of Chromium itself, without any change of the variant, is subtracted.
   const isBefore = (atMs: number) => atMs < switchedAtMs;
   const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore)));
   const offsetsMs = soundOffsets(
@@ -117,7 +117,7 @@ function judge(
   };
 }
 
-/** How much later the sound is in the stream itself: an AAC encoder begins with a packet of silence. */
+/** How much later the audio is in the stream itself: an AAC encoder begins with a packet of silence. */
 async function publishedOffsetMs(source: URL, audio: URL): Promise<number> {
   const [{ frames }, { sound }] = await Promise.all([
     decode(await newestMedia(source)),
@@ -202,7 +202,7 @@ const WATCH = `(async () => {
   const change = () => {
     seen.switches += 1;
     if (seen.switches === 1) seen.switchedAtMs = performance.now();
-    // Every one to every other in turn.
+    // From every variant to every other, in turn.
     next = order[(seen.switches * (1 + Math.floor(seen.switches / order.length) % (order.length - 1))) % order.length];
   };
   hls.on('hlsLevelUpdated', (_event, { details }) => {

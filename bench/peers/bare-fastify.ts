@@ -1,4 +1,4 @@
-/** Peer: a Fastify with one route that sends one object, and nothing else. */
+/** Peer: a Fastify server with only one route, which sends one object. */
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
 

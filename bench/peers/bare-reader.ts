@@ -1,4 +1,4 @@
-/** Peer: a server that reads what it is sent and does nothing with it. Answers with its port. */
+/** Peer: a server that reads everything that it gets and does nothing with it. It answers with its port. */
 import { type AddressInfo, createServer } from 'node:net';
 
 const server = createServer((socket) => socket.on('data', () => {}).on('error', () => {}));

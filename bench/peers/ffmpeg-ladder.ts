@@ -13,7 +13,7 @@ import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import type { Ladder } from '../support/ladder.ts';
 
-/** A folder in memory: no disk has a part in it. */
+/** A folder in memory, so that the speed of a disk has no influence. */
 const TMPFS = '/dev/shm';
 const STREAM_KEY = 'bench';
 const SEGMENT_S = 2;
@@ -29,7 +29,7 @@ export interface FfmpegLadder extends AsyncDisposable {
   isWriting(): Promise<boolean>;
 }
 
-/** Starts it, and waits until it listens. */
+/** Starts the command, and waits until it listens. */
 export async function startFfmpegLadder(ladder: Ladder): Promise<FfmpegLadder> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(TMPFS, 'millrace-bench-'));
@@ -43,7 +43,7 @@ export async function startFfmpegLadder(ladder: Ladder): Promise<FfmpegLadder> {
     child.kill('SIGKILL');
     await exited;
   });
-  // Not by connecting: the first connection is the publisher's.
+  // It does not connect to find out, because the command takes the first connection for the publisher.
   await waitFor(() => isListening(port), { what: 'ffmpeg to listen' });
   const running = parts.move();
   return {
@@ -61,7 +61,7 @@ function command({ source, profiles }: Ladder, url: string, folder: string): rea
     ...source,
     declaredFrameRate: source.fps,
   } as unknown as VideoTrack);
-  // As ours: each rung is scaled from the next larger one.
+  // As in our transcoder, each rung is scaled from the next larger one.
   const chain = renditions.map(({ width, height }, index) => {
     const isLast = index === renditions.length - 1;
     const from = index === 0 ? '0:v' : `s${index - 1}`;
@@ -83,11 +83,11 @@ function command({ source, profiles }: Ladder, url: string, folder: string): rea
   ].flat();
 }
 
-/** What our worker tells its encoder, in the command's words. */
+/** The settings of our transcoder's encoders, as options of the command. */
 function encoderOptions(plan: RenditionPlan, framesPerSecond: number, stream: number): readonly string[] {
   const settings = { preset: 'veryfast', threads: 1, framesPerSecond };
   const { 'x264-params': params = '', ...options } = libx264.options(plan, settings);
-  // The muxer makes lengths of start codes by itself.
+  // The muxer converts start codes to lengths by itself.
   const others = params.split(':').filter((each) => each !== 'annexb=0');
   const all = { ...options, 'x264-params': others.join(':') };
   return [
@@ -97,7 +97,7 @@ function encoderOptions(plan: RenditionPlan, framesPerSecond: number, stream: nu
   ];
 }
 
-/** Whether somebody listens on that port of loopback, as the kernel says (proc_pid_net(5)). */
+/** Whether a process listens on this loopback port, according to the kernel (proc_pid_net(5)). */
 function isListening(port: number): boolean {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   return new RegExp(`:${hex} 00000000:0000 0A`).test(readFileSync('/proc/net/tcp', 'utf8'));

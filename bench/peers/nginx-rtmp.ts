@@ -13,16 +13,16 @@ import { waitFor } from '../../test/support/wait-for.ts';
 import { runNginx } from './nginx.ts';
 
 const MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
-/** Segments are files there, and not on a disk that would hold it up. */
+/** The folder of segments, which is in memory, so that nginx does not wait for a disk. */
 const MEMORY = '/dev/shm';
 
-/** A running nginx that takes RTMP in its application `live`. */
+/** A running nginx that accepts RTMP in its application `live`. */
 export interface NginxRtmp extends AsyncDisposable {
   readonly pid: number;
   readonly port: number;
 }
 
-/** Starts it with one process, and with segments and a playlist as long as a server of ours has them. */
+/** Starts nginx with one process, and with segments and playlists as long as those of our server. */
 export async function startNginxRtmp(): Promise<NginxRtmp> {
   if (!existsSync(MODULE)) throw new Error('nginx has no module rtmp: install libnginx-mod-rtmp');
   await using parts = new AsyncDisposableStack();

@@ -15,10 +15,10 @@ export interface Nginx extends AsyncDisposable {
   readonly port: number;
 }
 
-/** Whether there is one to be a peer. */
+/** Whether nginx is installed. */
 export const hasNginx = (): boolean => spawnSync('nginx', ['-v'], { stdio: 'ignore' }).error === undefined;
 
-/** Starts it with those files in its folder; without access log, with `sendfile`, as one would for video. */
+/** Starts nginx with files in its folder, with `sendfile` and without an access log, as is usual for video. */
 export async function startNginx(files: Readonly<Record<string, Uint8Array>>): Promise<Nginx> {
   await using parts = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
@@ -34,7 +34,7 @@ export async function startNginx(files: Readonly<Record<string, Uint8Array>>): P
       access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000;
       server { listen 127.0.0.1:${port}; root ${folder}; }
     }`;
-  // The folder it runs from must be readable by whom it runs as: without a master that is whoever starts it.
+  // The user of nginx must be able to read the folder. Without a master process, that is the user who starts it.
   const pid = await runNginx(parts, folder, configuration);
   const answers = () =>
     fetch(`http://127.0.0.1:${port}/${Object.keys(files)[0]}`)

@@ -1,6 +1,6 @@
 /**
- * Encodes pictures with our settings and with stock ones, decodes both and compares. In a process of its own, since it loads
- * FFmpeg. Answers its first message with 0, every further one with a {@link PsnrReport}.
+ * Encodes frames with our settings and with stock ones, decodes both and compares them. It runs in a process of its own, because it loads
+ * FFmpeg. It answers its first message with 0, and every further one with a {@link PsnrReport}.
  */
 import { AV_LOG_QUIET, AV_PIX_FMT_YUV420P } from 'node-av/constants';
 import { FFmpegError, Frame, Log } from 'node-av/lib';
@@ -14,35 +14,35 @@ import { FrameGate } from '#transcode/worker/frame-gate.ts';
 import { VideoDecoder } from '#transcode/worker/video-decoder.ts';
 import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
 
-/** Pictures of the profile's size, one behind the other, planar 4:2:0. */
+/** Frames of the profile's size, one after another, planar 4:2:0. */
 export interface PsnrJob {
   readonly pictures: Uint8Array;
   readonly profile: Profile;
   readonly framesPerSecond: number;
 }
 
-/** What became of them. */
+/** The result for one encoder. */
 interface Encoding {
-  /** Of the luma of all pictures together. */
+  /** The PSNR of the luma of all frames together. */
   readonly psnrDb: number;
   readonly bitrateBps: number;
 }
 
-/** Both ways side by side. */
+/** The results of both encoders. */
 export interface PsnrReport {
   readonly ours: Encoding;
   readonly stock: Encoding;
 }
 
-/** Where the service cuts. */
+/** The interval at which the service begins a segment, in seconds. */
 const KEYFRAME_EVERY_S = 2;
 
-/** x264 as it comes, told the same rate. */
+/** x264 with its stock settings, at the same bitrate. */
 const stock: EncoderDescription = {
   name: libx264.name,
   options({ bitrateBps, bufferBits }, { preset }) {
     const rate = { b: `${bitrateBps}`, maxrate: `${bitrateBps}`, bufsize: `${bufferBits}` };
-    // Only how NAL units are written differs from what it is without any settings: our decoder wants lengths.
+    // The only setting that differs from the stock ones is the form of NAL units, because our decoder expects lengths.
     return { preset, profile: 'high', threads: '1', ...rate, 'forced-idr': '1', 'x264-params': 'annexb=0' };
   },
 };
@@ -84,7 +84,7 @@ function encode(description: EncoderDescription, { pictures, profile, framesPerS
     const pts = ptsOf(index);
     const verdict = gate.judge(pts, index % (KEYFRAME_EVERY_S * framesPerSecond) === 0);
     if (verdict === 'skip') throw new Error(`picture ${index} was left out`);
-    // Stock decides by itself, but for keyframes.
+    // The stock encoder chooses frame types by itself, except for keyframes.
     encoder.encode(frame, pts, description === stock && verdict === 'anchor' ? 'take' : verdict);
   }
   encoder.finish();
@@ -106,7 +106,7 @@ function encode(description: EncoderDescription, { pictures, profile, framesPerS
   };
 }
 
-/** Fills a frame's planes from pictures without padding. */
+/** Fills the planes of a frame from raw data without padding. */
 function copyPicture(picture: Uint8Array, frame: Frame): void {
   let at = 0;
   for (const [plane, data] of (frame.data ?? []).slice(0, 3).entries()) {
@@ -118,7 +118,7 @@ function copyPicture(picture: Uint8Array, frame: Frame): void {
   }
 }
 
-/** Sum over the luma. */
+/** The sum over the luma. */
 function squaredError(picture: Uint8Array, { data, linesize, width, height }: Frame): number {
   const luma = data![0]!;
   const stride = linesize[0]!;

@@ -1,16 +1,19 @@
-/** Load: publishers of a clip in one process. Answers with their number once all are sending. */
+/** Load: publishers of a clip in one process. It answers with their number once all of them are sending. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RtmpClient } from '../../test/support/rtmp-client.ts';
 import { begunAt, type Clip } from '../support/clip.ts';
 import { replay } from '../support/replay.ts';
 
-/** What to send where. */
+/** The clip to send, and where to. */
 export interface ReplayersJob {
   readonly port: number;
-  /** One publisher for each, at its own place in the clip: no two streams are hard at the same time. */
+  /**
+   * There is one publisher for each key. Each begins at another place in the clip, so that not all streams are hard to encode at the same
+   * time.
+   */
   readonly streamKeys: readonly string[];
   readonly clip: Clip;
-  /** From one publisher's start to the next one's. */
+  /** The time from the start of one publisher to the start of the next one. */
   readonly apartMs: number;
 }
 
@@ -29,7 +32,7 @@ async function send({ port, streamKeys, clip, apartMs }: ReplayersJob): Promise<
   process.send?.(streamKeys.length);
 }
 
-/** A message between processes makes plain arrays of buffers. */
+/** A message between processes turns buffers into plain arrays, which are turned back here. */
 function asBuffer(tag: Clip['tags'][number]): Clip['tags'][number] {
   const { buffer, byteOffset, byteLength } = tag.body;
   return { ...tag, body: Buffer.from(buffer, byteOffset, byteLength) };

@@ -1,16 +1,16 @@
-/** Load: many publishers of stamped media in one process. Answers with their number once all are sending. */
+/** Load: many publishers of stamped media in one process. It answers with their number once all of them are sending. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RtmpClient } from '../../test/support/rtmp-client.ts';
 import { sendPaced } from '../support/sender.ts';
 import type { MediaShape } from '../support/stamped-media.ts';
 
-/** What to send where. */
+/** The media to send, and where to. */
 export interface SendersJob {
   readonly port: number;
-  /** One publisher for each. */
+  /** There is one publisher for each key. */
   readonly streamKeys: readonly string[];
   readonly shape: MediaShape;
-  /** The far end only reads: send the same bytes without waiting for answers it never gives. */
+  /** Whether the receiver only reads. Then the same bytes are sent without waiting for answers, because it gives none. */
   readonly bare: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Peer: SQLite alone, one durable commit a row, as fast as one thread can. Answers with the commits it made a second. */
+/** Peer: SQLite alone, with one durable commit for each row, as fast as one thread can. It answers with its commits per second. */
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 

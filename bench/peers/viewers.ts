@@ -5,13 +5,13 @@
  */
 import { readParts } from '../support/rendition-reader.ts';
 
-/** Whom to watch. */
+/** The stream to watch, and the viewers. */
 export interface ViewersJob {
   readonly urls: readonly string[];
   readonly viewers: number;
 }
 
-/** What they saw. */
+/** What the viewers saw. */
 export interface ViewersReport {
   /** For each part, by its path: when each viewer's playlist listed it, in wall-clock milliseconds. */
   readonly listedAtMs: ReadonlyMap<string, readonly number[]>;

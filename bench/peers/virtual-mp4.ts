@@ -1,4 +1,4 @@
-/** Opens recordings as the server does, and reads MP4s of them. Answers each request with what it took. */
+/** Opens recordings as the server does, and reads MP4s of them. It answers each request with the time and memory that it took. */
 import { createHash } from 'node:crypto';
 import type { MediaPath } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
@@ -17,14 +17,14 @@ export interface Mp4Request {
   readonly rangeBytes?: readonly number[];
 }
 
-/** What it took. */
+/** What a request took. */
 export interface Mp4Answer {
   readonly tookMs: number;
   /** CPU time of the process. */
   readonly cpuMs: number;
   /** Memory of the process. */
   readonly residentBytes: number;
-  /** SHA-256 of what each read. */
+  /** The SHA-256 of the bytes that each reader got. */
   readonly sha256: readonly string[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * Moving pictures and sound, encoded once and sent often: what a publisher costs is then next to nothing.
+ * Video and audio that are encoded once and sent many times, so that a publisher costs hardly any CPU.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -16,16 +16,16 @@ export interface ClipShape {
   readonly bitrateBps: number;
 }
 
-/** A clip that can be sent over and over: picture and sound are of the same length. */
+/** A clip that can be sent again and again, because its video and audio have the same length. */
 export interface Clip {
   /** Metadata and both configurations. */
   readonly head: readonly FlvFileTag[];
-  /** In the order they are to be sent; a timestamp is when. */
+  /** The media in the order in which it is sent, each tag at its timestamp. */
   readonly tags: readonly FlvFileTag[];
   readonly lengthMs: number;
 }
 
-/** Whole frames of picture at every whole rate, and whole packets of 1024 samples at 48 kHz. */
+/** A length with a whole number of frames at every whole frame rate, and of packets of 1024 samples at 48 kHz. */
 const LENGTH_S = 32;
 const AUDIO_PACKETS = (LENGTH_S * 48_000) / 1024;
 const FLV = { audio: 8, video: 9 } as const;
@@ -35,8 +35,8 @@ const KEYFRAME = 1;
 const BODY = { configuration: 0, media: 1 } as const;
 
 /**
- * Encodes a clip of moving pictures with Debian's ffmpeg: a test picture, which has text and edges, and inside it a zoom into the
- * Mandelbrot set, which has detail everywhere. About as hard as usual pictures: one ladder takes `ffmpeg` 0.3 of a core.
+ * Encodes a clip with Debian's ffmpeg: a test picture, which has text and edges, and inside it a zoom into the Mandelbrot set, which has
+ * detail everywhere. It is about as hard to encode as usual video: one ladder takes `ffmpeg` 0.3 of a core.
  */
 export async function encodeClip({ width, height, fps, gopS, bFrames, bitrateBps }: ClipShape): Promise<Clip> {
   const pictures = `testsrc2=size=${width}x${height}:rate=${fps}[t];mandelbrot=size=${width / 2}x${height / 2}:rate=${fps}[m]`;
@@ -68,7 +68,10 @@ function readClip(flv: Buffer, frames: number): Clip {
   return { head, tags: tags.toSorted((a, b) => a.timestamp - b.timestamp), lengthMs: LENGTH_S * 1000 };
 }
 
-/** The same clip, begun at its first keyframe after a share of its length: what came before comes last. @throws {RangeError} when none follows */
+/**
+ * The same clip, beginning at the first keyframe after a share of its length. The media before it comes last.
+ * @throws {RangeError} when no keyframe follows
+ */
 export function begunAt(clip: Clip, share: number): Clip {
   const isFirst = ({ type, timestamp, body }: FlvFileTag) =>
     type === FLV.video && body[0]! >> 4 === KEYFRAME && timestamp >= share * clip.lengthMs;
@@ -85,7 +88,7 @@ export function begunAt(clip: Clip, share: number): Clip {
 
 const NAMES: Readonly<Record<number, string>> = { [FLV.audio]: 'audio', [FLV.video]: 'video' };
 
-/** What Debian's ffmpeg writes to its standard output. @throws {Error} when it fails, with its words */
+/** Runs Debian's ffmpeg and returns its standard output. @throws {Error} with the output of ffmpeg when it fails */
 export async function ffmpegOutput(args: readonly string[]): Promise<Buffer> {
   const child = spawn('ffmpeg', ['-nostdin', '-hide_banner', '-loglevel', 'error', ...args, 'pipe:1'], {
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -3,7 +3,7 @@
  */
 import autocannon from 'autocannon';
 
-/** What to ask, and how often. */
+/** The request to send, and how often. */
 export interface HttpLoad {
   readonly port: number;
   readonly method?: 'GET' | 'POST';
@@ -15,10 +15,10 @@ export interface HttpLoad {
   readonly limit: { readonly requests: number } | { readonly seconds: number };
 }
 
-/** What came of it. */
+/** The result of a run. */
 export interface LoadReport {
   readonly answered: number;
-  /** Of the answers, heads included. */
+  /** The bytes of the answers, including headers. */
   readonly bytes: number;
   readonly seconds: number;
 }

@@ -1,5 +1,5 @@
 /**
- * The ladder that questions about renditions are asked of: 720p30 in, 480p, 360p and 240p beside it.
+ * The ladder of all questions about renditions: a 720p30 source, with renditions of 480p, 360p and 240p.
  */
 import type { Profile } from '#domain/profile.ts';
 import type { CreatedStream } from '../../test/support/api-client.ts';
@@ -10,7 +10,7 @@ import { waitFor } from '../../test/support/wait-for.ts';
 import { type Clip, type ClipShape, encodeClip } from './clip.ts';
 import { type PeerProcess, startPeer } from './peer-process.ts';
 
-/** A source, and the profiles of what is made of it. */
+/** A source, and the profiles of its renditions. */
 export interface Ladder {
   /** For tables. */
   readonly name: string;
@@ -19,7 +19,7 @@ export interface Ladder {
   readonly profiles: readonly (Profile & { readonly height: number })[];
 }
 
-/** The ladder that every question about renditions is asked of. */
+/** The ladder of all questions about renditions. */
 export const LADDER: Ladder = {
   name: '720p30 + 480p + 360p + 240p',
   source: { width: 1280, height: 720, fps: 30, gopS: 2, bFrames: 0, bitrateBps: 3_000_000 },
@@ -30,7 +30,7 @@ export const LADDER: Ladder = {
   ],
 };
 
-/** Media playlists of the ladder: the source, the profiles and the audio. */
+/** The number of media playlists of the ladder: the source, the profiles and the audio. */
 export const RENDITIONS = LADDER.profiles.length + 2;
 
 const clips = new Map<string, Promise<Clip>>();
@@ -72,7 +72,7 @@ export async function startLadders(count: number, ladder: Ladder, clip: Clip): P
   return { server, streams, load, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** The media playlists that a multivariant one names, by their renditions, once there are so many. */
+/** Waits until a multivariant playlist names enough media playlists, and returns them by their renditions. */
 export async function playlistUrls(index: string, count: number): Promise<ReadonlyMap<string, URL>> {
   return await waitFor(
     async () => {
@@ -92,7 +92,7 @@ export async function playlistUrls(index: string, count: number): Promise<Readon
   );
 }
 
-/** The processes of a server's transcoders. @throws {Error} unless there are so many */
+/** The processes of a server's transcoders. @throws {Error} when their number is not the given one */
 export function transcoderPids(server: ServerProcess, count: number): readonly number[] {
   const pids = childrenOf(server.pid).map(({ pid }) => pid);
   if (pids.length !== count) throw new Error(`there are ${pids.length} transcoders, not ${count}`);

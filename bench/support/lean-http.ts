@@ -1,14 +1,14 @@
 /**
- * An HTTP/1.1 client that costs little, so that the server saturates first: one connection, one request at a time.
+ * An HTTP/1.1 client that uses little CPU, so that the server reaches its limit first: one connection, one request at a time.
  */
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-/** An answer, whole. */
+/** A complete answer. */
 export interface LeanResponse {
   readonly status: number;
-  /** As it came, still encoded. */
+  /** The body as it was received, with its content coding. */
   readonly body: Buffer;
   /** Lower-case names. Parsed only when asked for. */
   readonly header: (name: string) => string | undefined;
@@ -87,7 +87,7 @@ export class LeanConnection implements Disposable {
   }
 
   #readHead() {
-    // Almost always one slice: an answer's head is small.
+    // The head almost always comes in one slice, because it is small.
     const bytes = this.#received.length === 1 ? this.#received[0]! : Buffer.concat(this.#received);
     const headEnd = bytes.indexOf('\r\n\r\n');
     if (headEnd === -1) return undefined;

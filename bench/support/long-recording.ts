@@ -25,11 +25,11 @@ const CONFIGS = {
 const PARTS_PER_S = 3;
 const PARTS_PER_SEGMENT = 6;
 const PARTS_PER_VOLUME = 180;
-/** Different parts; they repeat. */
+/** The number of different parts, which repeat. */
 const SHAPES = 20;
 const MOOF_BYTES = { video: 250, audio: 180 } as const;
 
-/** When it began. */
+/** When the recording began. */
 export const RECORDED_AT_MS = 1_790_000_000_000;
 
 /** Writes the recording of a stream of 3 Mbit/s, 30 frames per second with B-frames and times rounded to milliseconds, and audio. */

@@ -19,14 +19,18 @@ import { someUser } from '../../test/support/sample-records.ts';
 /** Rows written by one transaction. */
 const BATCH = 20_000;
 
-/** A store in a folder of its own, which goes with it. */
+/** A store in a folder of its own, which is deleted with it. */
 export interface FilledStore extends AsyncDisposable {
   readonly store: Store;
   /** Owns every stream. */
   readonly user: User;
 }
 
-/** Opens one. @param folder in which its own is made: where it is decides on the disk @param streams it holds at first */
+/**
+ * Opens a store.
+ * @param folder the folder in which it gets one of its own, which decides on the disk
+ * @param streams the number of streams in it at first
+ */
 export async function openFilledStore(folder: string, streams: number): Promise<FilledStore> {
   const dataDir = mkdtempSync(join(folder, 'millrace-bench-'));
   const user = someUser();
@@ -47,11 +51,11 @@ export async function openFilledStore(folder: string, streams: number): Promise<
   };
 }
 
-/** A stream as the API makes it, now unless said otherwise. */
+/** A stream as the API makes it, by default with the present time. */
 export const streamOf = (user: User, createdAt = Date.now()): Stream =>
   newStream({ userId: user.id, name: 'bench', createdAt: ms(createdAt), createdByTokenName: 'bench', profiles: [] });
 
-/** What is stored beside its creation. */
+/** The receipt that is stored with its creation. */
 export const receiptOf = ({ id, createdAt, userId }: Stream): Receipt => ({
   audit: {
     id: newAuditId(),

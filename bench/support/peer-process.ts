@@ -1,5 +1,5 @@
 /**
- * A peer in a process of its own, so that its CPU can be counted apart from the load's.
+ * A peer in a process of its own, so that its CPU is measured apart from that of the load.
  */
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,9 +8,9 @@ import { join } from 'node:path';
 /** A running peer. */
 export interface PeerProcess extends AsyncDisposable {
   readonly pid: number;
-  /** What it answered its job with: the port it listens on, or its result. */
+  /** The answer to the job: the port on which the peer listens, or its result. */
   readonly answer: number;
-  /** Says something more to it, and waits for what it says to that. */
+  /** Sends another message to the peer, and waits for the answer. */
   ask(message: Serializable): Promise<unknown>;
 }
 
@@ -22,7 +22,7 @@ export async function startPeer(file: string, job: object): Promise<PeerProcess>
   const child = fork(join(import.meta.dirname, '../peers', file), [], { execArgv: [], serialization: 'advanced' });
   const exited = once(child, 'exit');
   const ended = exited.then(([code, signal]) => Promise.reject(new Error(`${file} ended with ${code ?? signal}`)));
-  // Whoever asks next hears of it.
+  // The next request to the peer rejects with this error.
   ended.catch(() => {});
   const ask = async (message: Serializable): Promise<unknown> => {
     const answer = once(child, 'message');

@@ -1,20 +1,20 @@
 /**
- * What a bench answers: one row of the table.
+ * The answer of a bench, which is one row of the table.
  */
 
 /** A question with its number beside the limit, or beside a peer measured in the same run. */
 export interface Answer {
   readonly question: string;
-  /** With its unit. */
+  /** The measured value with its unit. */
   readonly measured: string;
-  /** What it is held against: a peer's number from this run, or the limit. */
+  /** What the value is compared with: a peer's value from this run, or the limit. */
   readonly against: string;
   /** `measured` over `against`, where both are one number. */
   readonly ratio: number | undefined;
-  /** The issue's words: `<= 2.5x`. */
+  /** The requirement, such as `<= 2.5x`. */
   readonly mustReach: string;
   readonly reached: boolean;
-  /** More than a line of a table can hold; only the JSON file has it. */
+  /** Details that do not fit into a line of the table. Only the JSON file has them. */
   readonly details?: string;
 }
 
@@ -26,7 +26,7 @@ export class InvalidRunError extends Error {
   }
 }
 
-/** How to ask. */
+/** How to run a bench. */
 export interface BenchOptions {
   /** For as long as the question says, which may be half an hour; otherwise for a few minutes, and the answer says so. */
   readonly long: boolean;
@@ -39,7 +39,7 @@ export interface BenchOptions {
 /** One bench. Starts what it measures, stops it again, and may take minutes. */
 export type Bench = (options: BenchOptions) => Promise<readonly Answer[]>;
 
-/** A number held against a limit of the same unit that it must not pass. */
+/** Compares a number with a limit of the same unit that it must not exceed. */
 export function atMost(question: string, measured: number, limit: number, unit: string): Answer {
   return {
     question,
@@ -51,7 +51,7 @@ export function atMost(question: string, measured: number, limit: number, unit: 
   };
 }
 
-/** A cost held against a peer's of the same run: it may be at most `times` as much. */
+/** Compares a cost with that of a peer in the same run, which it may exceed by the factor `times` at most. */
 export function atMostTimes(
   question: string,
   measured: number,
@@ -68,7 +68,7 @@ export function atMostTimes(
   };
 }
 
-/** A question whose peer is not here. */
+/** The answer to a question that was not measured, because its peer is not installed. */
 export function notMeasured(question: string, reason: string, mustReach: string): Answer {
   return { question, measured: 'not measured', against: reason, ratio: undefined, mustReach, reached: false };
 }

@@ -1,18 +1,18 @@
 /**
- * Reads one media playlist as a low-latency player does: held reloads, delta updates, every part as it appears.
+ * Reads one media playlist as a low-latency player does: with blocking reloads and delta updates, and every part as soon as it appears.
  */
 import { gunzipSync } from 'node:zlib';
 import { type MediaPlaylist, readMediaPlaylist } from '../../test/support/hls-playlist.ts';
 import { LeanConnection, type LeanResponse } from './lean-http.ts';
 import { wallMs } from './stamped-media.ts';
 
-/** A part, and when it was had. */
+/** A part, and when it was received. */
 export interface ReceivedPart {
   readonly name: string;
   readonly body: Buffer;
-  /** When the playlist that lists it had come whole. */
+  /** When the playlist that lists it had been received completely. */
   readonly listedAtMs: number;
-  /** When the part itself had. */
+  /** When the part itself had been received completely. */
   readonly receivedAtMs: number;
 }
 
@@ -49,7 +49,7 @@ export async function* readParts(
   }
 }
 
-/** Where a playlist ends. */
+/** The end of a playlist. */
 interface Tip {
   /** The last parts it lists, oldest first: enough that a reader keeping up misses none. */
   readonly parts: readonly string[];
@@ -58,7 +58,7 @@ interface Tip {
   readonly ended: boolean;
 }
 
-/** Many readers ask for the same: each answer is read once. Bounded: a reader needs only the newest. */
+/** Many readers request the same playlist, so each answer is parsed once. The cache is bounded, because readers need only the newest. */
 const tips = new Map<string, Tip>();
 const KEPT_TIPS = 64;
 
@@ -78,7 +78,7 @@ function textOf({ body, header }: LeanResponse): string {
 function readTip({ segments, ended }: MediaPlaylist): Tip {
   const last = segments.at(-1)!;
   const isOpen = last.uri === undefined;
-  // Of a gap there is nothing to load.
+  // A gap has nothing to load.
   const parts = segments.slice(-2).flatMap((segment) => segment.parts.flatMap(({ uri, gap }) => (gap ? [] : uri)));
   return { parts, ended, nextMsn: isOpen ? last.msn : last.msn + 1, nextPart: isOpen ? last.parts.length : 0 };
 }

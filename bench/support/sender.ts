@@ -27,7 +27,7 @@ export async function sendPaced(
   await client.closed();
 }
 
-/** Frame numbers from 0, each when its time has come; late ones follow at once. */
+/** Yields frame numbers from 0, each at its time. Late ones follow at once. */
 export async function* paced(fps: number, signal: AbortSignal): AsyncGenerator<number> {
   const startedAtMs = wallMs();
   for (let frame = 0; ; frame += 1) {

@@ -11,15 +11,15 @@ export interface MediaShape {
   readonly fps: number;
   /** Seconds from keyframe to keyframe. */
   readonly gopS: number;
-  /** Of picture and sound together. */
+  /** The bitrate of video and audio together. */
   readonly bitrateBps: number;
 }
 
-/** What a frame says of itself. */
+/** The stamp in a frame. */
 export interface Stamp {
   /** Number of the frame, from 0. */
   readonly frame: number;
-  /** When it was given to the socket: {@link wallMs}. */
+  /** When the frame was written to the socket, by {@link wallMs}. */
   readonly sentAtMs: number;
 }
 
@@ -27,12 +27,12 @@ export interface Stamp {
 export const wallMs = (): number => performance.timeOrigin + performance.now();
 
 const FLV = { audio: 8, video: 9 } as const;
-/** Says that a SEI message is ours (ITU-T H.264 §D.1.7: any 16 bytes). */
+/** The UUID that marks a SEI message as ours (ITU-T H.264 §D.1.7: any 16 bytes). */
 const STAMP_ID = Buffer.from('6d696c6c726163652d62656e63682121', 'hex');
 const STAMP_BYTES = STAMP_ID.length + 12;
 const NAL = { slice: 0x41, keySlice: 0x65, sei: 0x06 } as const;
 const SEI_USER_DATA = 5;
-/** What the fixture's AudioSpecificConfig says. */
+/** The sample rate in the fixture's AudioSpecificConfig. */
 const SAMPLE_RATE = 44_100;
 const SAMPLES_PER_PACKET = 1024;
 const AUDIO_BYTES = 180;
@@ -60,12 +60,12 @@ export class StampedMedia {
     return [video!, audio!];
   }
 
-  /** The frame of that number, stamped now. */
+  /** The frame with this number, stamped with the present time. */
   video(frame: number): FlvFileTag {
     const isKeyframe = frame % this.#framesPerGop === 0;
     const body = Buffer.allocUnsafe(this.#frameBytes * (isKeyframe ? KEYFRAME_WEIGHT : 1));
     FILLER.copy(body, 0, frame % 1000);
-    // AVC NALU, no composition time; then the two NAL units behind their lengths.
+    // An AVC NALU packet without composition time, with two NAL units, each preceded by its length.
     let at = body.writeUInt32BE(isKeyframe ? 0x17_01_00_00 : 0x27_01_00_00);
     at = body.writeUInt8(0, at);
     at = body.writeUInt32BE(3 + STAMP_BYTES + 1, at);
@@ -79,7 +79,7 @@ export class StampedMedia {
     return { type: FLV.video, timestamp: Math.round((frame * 1000) / this.#shape.fps), body };
   }
 
-  /** Sound up to the frame of that number. */
+  /** The audio up to the frame with this number. */
   *audioBefore(frame: number): Generator<FlvFileTag> {
     const untilMs = (frame * 1000) / this.#shape.fps;
     for (; ; this.#audioPackets += 1) {
@@ -91,7 +91,7 @@ export class StampedMedia {
   }
 }
 
-/** Looks like compressed data; never a start code. */
+/** Bytes that look like compressed data and contain no start code. */
 const FILLER = randomFillSync(Buffer.alloc(4 << 20)).map((byte) => byte | 1) as Buffer;
 
 /** Every stamp in a part or segment, in order. */

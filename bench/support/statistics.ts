@@ -2,7 +2,7 @@
  * Percentiles and medians of measurements.
  */
 
-/** The smallest value at least that share of all values does not pass. @param share 0..1 */
+/** The percentile: the smallest value that at least this share of all values does not exceed. @param share 0..1 */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   const found = sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)];
@@ -10,10 +10,10 @@ export function percentile(values: readonly number[], share: number): number {
   return found;
 }
 
-/** The middle one. */
+/** The median. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5);
 
-/** Of at least one. */
+/** The mean of at least one value. */
 export const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 

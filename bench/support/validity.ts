@@ -12,11 +12,11 @@ const MOST_LOST = 0.05;
 export interface Use {
   readonly elapsedMs: number;
   readonly cores: number;
-  /** Taken away by the host of a virtual machine. */
+  /** CPU time that the host of a virtual machine took away. */
   readonly stolenMs: number;
-  /** Used by all programs. */
+  /** CPU time that all programs used. */
   readonly busyMs: number;
-  /** Used by the bench and its child processes. */
+  /** CPU time that the bench and its child processes used. */
   readonly ownMs: number;
 }
 
@@ -29,7 +29,7 @@ export function whyInvalid({ elapsedMs, cores, stolenMs, busyMs, ownMs }: Use): 
   return undefined;
 }
 
-/** What the machine does from now on. */
+/** Observes the machine from now on. */
 export class MachineUse {
   readonly #startedAt = performance.now();
   readonly #before = machineCpu();

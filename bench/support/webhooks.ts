@@ -5,13 +5,13 @@
 import type { TestServer } from '../../test/support/server.ts';
 import { startReceiver } from '../../test/support/webhook-receiver.ts';
 
-/** What the server of these benches is set to. */
+/** The settings of the server in these benches. */
 export const LAB = { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } as const;
 
 /** A receiver with what it measured. */
 export async function startMeasuringReceiver() {
   const receiver = await startReceiver();
-  /** Milliseconds from each event to its arrival. Clocks are the same machine's. */
+  /** Milliseconds from each event to its arrival, by the clock of this machine. */
   const delaysMs: number[] = [];
   receiver.answer = ({ body }) => {
     delaysMs.push(Date.now() - body.createdAt);
@@ -24,7 +24,7 @@ export async function startMeasuringReceiver() {
   };
 }
 
-/** Makes webhooks that hear of every change of a stream. */
+/** Makes webhooks that get every change of a stream. */
 export async function createWebhooks({ api }: TestServer, url: string, count: number): Promise<void> {
   for (let made = 0; made < count; made += 1) {
     const response = await api.request('POST', '/webhook', { name: 'bench', url, events: ['stream.updated'] });
@@ -32,7 +32,7 @@ export async function createWebhooks({ api }: TestServer, url: string, count: nu
   }
 }
 
-/** Changes a stream, one change after another, at most so many in a second. */
+/** Changes a stream, one change after another, with a limit for each second. */
 export async function changeStream({ api }: TestServer, times: number, perSecond: number): Promise<void> {
   const { id } = await api.createStream();
   const start = performance.now();
