@@ -6,6 +6,8 @@
  * by relative paths. Caches revalidate the page itself, which is short, at every use.
  */
 import { readdir, readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isPlaybackId, isUuid } from '#domain/ids.ts';
@@ -14,6 +16,7 @@ import { assetOf, isServable, readAssets, sendAsset, serveAssets } from '#http/a
 const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
 const PAGE = 'player.html';
 const HLS_JS = 'hls.mjs';
+const { resolve } = createRequire(import.meta.url);
 
 /** hls.js feeds media source extensions from blob: URLs; the page loads nothing from anywhere else. */
 const POLICY = [
@@ -76,6 +79,6 @@ async function playerFiles(): Promise<ReadonlyMap<string, URL>> {
   const names = (await readdir(PLAYER_FOLDER)).filter((name) => isServable(name) && name !== PAGE).sort();
   const files = new Map(names.map((name) => [name, new URL(name, PLAYER_FOLDER)]));
   // The npm package has it beside the page. In a clone it is a dependency.
-  if (!files.has(HLS_JS)) files.set(HLS_JS, new URL(import.meta.resolve('hls.js/dist/hls.min.mjs')));
+  if (!files.has(HLS_JS)) files.set(HLS_JS, pathToFileURL(resolve('hls.js/dist/hls.min.mjs')));
   return files;
 }

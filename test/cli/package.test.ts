@@ -37,6 +37,8 @@ test('the package installed into an empty folder works, and contains no tests, b
     assert.equal((await fetch(http + path)).status, 200, path);
   }
   assert.match(await (await fetch(`${http}/play`)).text(), /Playback id/);
+  const element = await fetch(`${http}/play/element.js`);
+  assert.equal((await fetch(new URL('hls.mjs', element.url))).status, 200);
   child.kill('SIGTERM');
   const { code, stdout } = await finished;
   assert.equal(code, 0);
@@ -46,6 +48,13 @@ test('the package installed into an empty folder works, and contains no tests, b
     names.filter((name) => /\.ts$|\.test\.|^(?:src|test|bench)\b/.test(name)),
     [],
   );
+});
+
+test('the server of the package can run from a bundle', async (t) => {
+  const { bundleOf } = (await import(join(installation.launcher, '../bundle.js'))) as {
+    bundleOf: (main: string, cache: string) => Promise<string | undefined>;
+  };
+  assert.ok(await bundleOf(join(installation.launcher, '../../dist/cli/main.js'), await dataFolder(t)));
 });
 
 test(
