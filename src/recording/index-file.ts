@@ -75,14 +75,23 @@ export interface PartRecord {
   readonly samples: SampleColumns;
 }
 
-/** Collects the parts of an index in columns, so that a long index is read without one object for each part. */
+/**
+ * Collects the parts of an index in columns, so that a long index is read without one object for each part. The CRCs of parts are not
+ * checked, because that was done when the recording was opened.
+ */
 export interface PartCollector {
-  /** Whether the next part of a rendition is to be collected. Other parts are skipped, and their CRC is not checked. */
+  /** Whether the next part of a rendition is to be collected. Other parts are skipped. */
   wants(rendition: number): boolean;
   /** Returns columns that have room for this many samples from the index `first` on. */
   roomFor(rendition: number, samples: number): { readonly columns: SampleColumns; readonly first: number };
   /** Adds a part, whose samples were written to the columns that {@link roomFor} returned. */
   add(rendition: number, part: Pick<PartRecord, 'sizeBytes' | 'moofBytes' | 'offsetTicks'>, samples: number): void;
+}
+
+/** Takes only the totals of parts. Sizes of samples, which are most of a long index, are skipped. */
+export interface PartTotals {
+  /** Adds a part. @param durationTicks the sum of the durations of its samples */
+  total(rendition: number, part: Pick<PartRecord, 'sizeBytes'>, samples: number, durationTicks: number): void;
 }
 
 /** The end of the newest segment of a rendition. Without it, because the process was killed, the segment lasts as long as its parts. */
@@ -200,30 +209,33 @@ export function encodeRecord(record: IndexRecord): Uint8Array {
 export function readRecords(
   bytes: Uint8Array,
   visit: (record: IndexRecord, end: number) => void,
-  parts?: PartCollector,
+  parts?: PartCollector | PartTotals,
 ): number {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const reader = new NumberReader(bytes);
   let at = 0;
   while (bytes.length - at >= HEADER_BYTES) {
     const sizeBytes = view.getUint32(at);
     const from = at + HEADER_BYTES;
     if (sizeBytes > MAX_RECORD_BYTES || sizeBytes > bytes.length - from) break;
+    const end = from + sizeBytes;
+    reader.moveTo(from, end);
     // The numbers of types are small, so each takes a byte. A larger number of a rendition is read with the record.
-    const isCollected = parts !== undefined && bytes[from] === PART_TYPE && bytes[from + 1]! < 128;
-    if (isCollected && !parts.wants(bytes[from + 1]!)) {
-      at = from + sizeBytes;
+    const isPart = parts !== undefined && bytes[from] === PART_TYPE && bytes[from + 1]! < 128;
+    if (isPart && 'wants' in parts) {
+      if (parts.wants(bytes[from + 1]!) && !collectPart(reader, parts)) break;
+      at = end;
       continue;
     }
-    const body = new Uint8Array(bytes.buffer, bytes.byteOffset + from, sizeBytes);
-    if (crc32(body) !== view.getUint32(at + 4)) break;
-    if (isCollected) {
-      if (!collectPart(new NumberReader(body), parts)) break;
-      at = from + sizeBytes;
+    if (crc32(new Uint8Array(bytes.buffer, bytes.byteOffset + from, sizeBytes)) !== view.getUint32(at + 4)) break;
+    if (isPart && !('wants' in parts)) {
+      if (!totalPart(reader, parts)) break;
+      at = end;
       continue;
     }
-    const record = readRecord(new NumberReader(body));
+    const record = readRecord(reader);
     if (record === undefined) break;
-    at = from + sizeBytes;
+    at = end;
     visit(record, at);
   }
   return at;
@@ -241,6 +253,20 @@ function collectPart(reader: NumberReader, parts: PartCollector): boolean {
   readColumns(reader, columns, first, first + count);
   if (!reader.isAtEnd) return false;
   parts.add(rendition, { sizeBytes, moofBytes, offsetTicks }, count);
+  return true;
+}
+
+/** Reads the totals of a part. @returns false when it does not have the format of this version */
+function totalPart(reader: NumberReader, parts: PartTotals): boolean {
+  reader.number(); // the type of the record
+  const [rendition, sizeBytes] = [reader.number(), reader.number()];
+  for (let skipped = 0; skipped < 3; skipped++) reader.number(); // moofBytes, the CRC of its bytes, offsetTicks
+  const count = Math.min(reader.number(), reader.remaining);
+  const form = reader.number();
+  reader.skip(count); // sizes
+  const durationTicks = form & SAME_DURATION ? count * reader.number() : reader.sum(count);
+  if (reader.isTorn) return false;
+  parts.total(rendition, { sizeBytes }, count, durationTicks);
   return true;
 }
 
@@ -376,14 +402,15 @@ export function sampleColumns(capacity: number): SampleColumns {
 function readColumns(reader: NumberReader, columns: SampleColumns, first: number, end: number): void {
   const { sizes, durations, compositionOffsets, keyframes } = columns;
   const form = reader.number();
-  for (let index = first; index < end; index++) sizes[index] = reader.number();
+  reader.column(sizes, first, end);
   if (form & SAME_DURATION) durations.fill(reader.number(), first, end);
-  else for (let index = first; index < end; index++) durations[index] = reader.number();
+  else reader.column(durations, first, end);
   if (form & NO_COMPOSITION_OFFSETS) compositionOffsets.fill(0, first, end);
   else {
+    reader.column(compositionOffsets, first, end);
     for (let index = first; index < end; index++) {
-      const value = reader.number();
-      compositionOffsets[index] = value % 2 === 1 ? -(value + 1) / 2 : value / 2;
+      const value = compositionOffsets[index]!;
+      compositionOffsets[index] = (value >>> 1) ^ -(value & 1);
     }
   }
   if (form & ALL_KEYFRAMES) keyframes.fill(1, first, end);
@@ -430,23 +457,36 @@ class NumberWriter {
   }
 }
 
-/** Reads what {@link NumberWriter} wrote. Where the bytes end too early, numbers are read as 0, and `isAtEnd` stays false. */
+/** Reads what {@link NumberWriter} wrote. Where the bytes end too early, `isAtEnd` stays false. */
 class NumberReader {
   readonly #from: Uint8Array;
   #at = 0;
+  #end = 0;
   #isTorn = false;
 
   constructor(from: Uint8Array) {
     this.#from = from;
   }
 
+  /** Begins to read a record: the bytes from `at` to `end`. What is read beyond them makes it a torn one. */
+  moveTo(at: number, end: number): void {
+    this.#at = at;
+    this.#end = end;
+    this.#isTorn = false;
+  }
+
+  /** Whether something was missing. */
+  get isTorn(): boolean {
+    return this.#isTorn || this.#at > this.#end;
+  }
+
   /** Whether everything was read and nothing was missing. */
   get isAtEnd(): boolean {
-    return !this.#isTorn && this.#at === this.#from.length;
+    return !this.#isTorn && this.#at === this.#end;
   }
 
   get remaining(): number {
-    return this.#from.length - this.#at;
+    return Math.max(0, this.#end - this.#at);
   }
 
   number(): number {
@@ -469,11 +509,67 @@ class NumberReader {
     return 0;
   }
 
+  /**
+   * Reads numbers into a column, from `first` to `end`. An index of four hours has millions, nearly all of two or three bytes, so those are
+   * read without a call for each.
+   */
+  column(to: Uint32Array | Int32Array, first: number, end: number): void {
+    const from = this.#from;
+    let at = this.#at;
+    for (let index = first; index < end; index++) {
+      const one = from[at]!;
+      const two = from[at + 1]!;
+      const three = from[at + 2]!;
+      // Of bytes after the end, which are undefined, no comparison is true.
+      if (one < 128) {
+        to[index] = one;
+        at += 1;
+      } else if (two < 128) {
+        to[index] = (one & 127) | (two << 7);
+        at += 2;
+      } else if (three < 128) {
+        to[index] = (one & 127) | ((two & 127) << 7) | (three << 14);
+        at += 3;
+      } else {
+        this.#at = at;
+        to[index] = this.number();
+        at = this.#at;
+      }
+    }
+    this.#at = at;
+  }
+
+  /** Passes over numbers. */
+  skip(count: number): void {
+    const from = this.#from;
+    let at = this.#at;
+    let left = count;
+    for (; left > 0 && at < from.length; at++) if (from[at]! < 128) left -= 1;
+    if (left > 0) this.#isTorn = true;
+    this.#at = at;
+  }
+
+  /** Reads numbers. @returns their sum */
+  sum(count: number): number {
+    const from = this.#from;
+    let sum = 0;
+    for (let left = count; left > 0; left--) {
+      const one = from[this.#at]!;
+      const two = from[this.#at + 1]!;
+      if (one >= 128 && two < 128) {
+        sum += (one & 127) | (two << 7);
+        this.#at += 2;
+      } else sum += this.number();
+    }
+    return sum;
+  }
+
   bytes(): Uint8Array {
     const sizeBytes = this.number();
     if (sizeBytes > this.remaining) this.#isTorn = true;
-    const until = Math.min(this.#at + sizeBytes, this.#from.length);
-    const value = this.#from.slice(this.#at, until);
+    const until = this.#at + Math.min(sizeBytes, this.remaining);
+    // A copy, because the file in which it is would stay in memory. `slice` of a Buffer is none.
+    const value = new Uint8Array(this.#from.subarray(this.#at, until));
     this.#at = until;
     return value;
   }

@@ -156,12 +156,13 @@ class Placing {
     // An encoder that continues a session may reorder more frames than the one before it. Its first frames are then due for decoding before
     // the last frame of the earlier encoder. They are decoded later than that, and shown when they are due.
     let late = at - wanted;
-    let ticks = at;
+    let [ticks, last] = [at, this.#last];
     for (let sample = first; sample < end; sample++) {
-      this.#last = ticks;
+      last = ticks;
       if (late > 0) late = this.#catchUp(sample, late);
       ticks += this.#durations[sample]!;
     }
+    this.#last = last;
     this.#end = ticks;
     return at;
   }

@@ -5,14 +5,14 @@
 import type {
   IndexRecord,
   InitRecord,
-  PartCollector,
   PartRecord,
+  PartTotals,
   PictureRecord,
   SegmentEndRecord,
   SegmentRecord,
   TrackDescription,
 } from './index-file.ts';
-import { readRecords, sampleColumns } from './index-file.ts';
+import { readRecords } from './index-file.ts';
 import type { PlacedPicture } from './picture-file.ts';
 
 /** A segment of a rendition. */
@@ -312,7 +312,10 @@ export interface IndexData {
  */
 export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   const index = new RecordingIndex();
-  const parts = new PartSizes(index);
+  const parts: PartTotals = {
+    total: (rendition, { sizeBytes }, samples, durationTicks) =>
+      index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks }),
+  };
   const visit = (record: IndexRecord): void => {
     if (record.type === 'part') index.apply(partSize(record));
     else if (record.type !== 'sync') index.apply(record);
@@ -320,33 +323,6 @@ export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   for (const bytes of files) readRecords(bytes, visit, parts);
   for (const rendition of index.renditions) closeSegment(rendition);
   return index;
-}
-
-/**
- * Applies what is kept of parts. Their samples are read into the same columns again and again, because a recording has 10,000 parts an hour
- * and rendition.
- */
-class PartSizes implements PartCollector {
-  readonly #index: RecordingIndex;
-  #columns = sampleColumns(0);
-
-  constructor(index: RecordingIndex) {
-    this.#index = index;
-  }
-
-  wants(): boolean {
-    return true;
-  }
-
-  roomFor(_rendition: number, samples: number): ReturnType<PartCollector['roomFor']> {
-    if (this.#columns.sizes.length < samples) this.#columns = sampleColumns(2 * samples);
-    return { columns: this.#columns, first: 0 };
-  }
-
-  add(rendition: number, { sizeBytes }: Pick<PartRecord, 'sizeBytes'>, samples: number): void {
-    const durationTicks = sumOf(this.#columns.durations, samples);
-    this.#index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks });
-  }
 }
 
 /** Returns what is kept in memory of a part. */

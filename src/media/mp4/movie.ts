@@ -106,7 +106,7 @@ function editList({ delayTicks, mediaTime, shownTicks }: Edit): Piece {
 }
 
 function sampleTable({ sampleEntries, samples, chunks }: MovieTrack, start: { readonly bytes: number }): Piece {
-  const isReordered = samples.compositionOffsets.some((offset) => offset !== 0);
+  const isReordered = !isSame(samples.compositionOffsets, 0);
   const isEveryKeyframe = !samples.keyframes.includes(0);
   return box(
     'stbl',
@@ -122,7 +122,7 @@ function sampleTable({ sampleEntries, samples, chunks }: MovieTrack, start: { re
 
 /** `ctts`. Only version 1 has negative offsets, and players from before 2012 do not know it. */
 function compositionOffsets(offsets: Int32Array): Piece {
-  const version = offsets.some((offset) => offset < 0) ? 1 : 0;
+  const version = hasNegative(offsets) ? 1 : 0;
   return fullBox('ctts', version, 0, runs(offsets));
 }
 
@@ -201,6 +201,17 @@ function table(values: Uint32Array | Int32Array): Piece {
 }
 
 const IS_LITTLE_ENDIAN = endianness() === 'LE';
+
+// Loops, because a call for each of a million samples takes ten times as long.
+function isSame(values: Int32Array, value: number): boolean {
+  for (let index = 0; index < values.length; index++) if (values[index] !== value) return false;
+  return true;
+}
+
+function hasNegative(values: Int32Array): boolean {
+  for (let index = 0; index < values.length; index++) if (values[index]! < 0) return true;
+  return false;
+}
 
 function sum(values: Uint32Array | Uint8Array): number {
   let total = 0;
