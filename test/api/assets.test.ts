@@ -313,6 +313,8 @@ test('what cannot be clipped is refused with the field and the reason', async (t
     ).rows,
     [],
   );
+  await api.call('DELETE', `/stream/${session.streamId}`, { key });
+  assert.equal((await clip({ playbackId, ...time }, 404)).code, 'not_found');
 });
 
 test('the same request with an Idempotency-Key makes one clip, and clips are limited by a quota', async (t) => {
