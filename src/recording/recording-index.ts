@@ -14,6 +14,7 @@ import type {
 } from './index-file.ts';
 import { readRecords } from './index-file.ts';
 import type { PlacedPicture } from './picture-file.ts';
+import { firstIndex } from './recorded-samples.ts';
 
 /** A segment of a rendition. */
 export interface RecordedSegment {
@@ -125,13 +126,7 @@ export class SegmentTable {
   }
 
   #firstFrom(column: Uint32Array | Float64Array, value: number): number {
-    let [from, until] = [0, this.count];
-    while (from < until) {
-      const middle = (from + until) >>> 1;
-      if (column[middle]! < value) from = middle + 1;
-      else until = middle;
-    }
-    return from;
+    return firstIndex(this.count, (index) => column[index]! >= value);
   }
 }
 
