@@ -88,7 +88,7 @@ async function attempt(method: string, path: string, options: RequestOptions): P
     if (Number.isFinite(date)) noteServerTime(date);
     return response;
   } catch (error) {
-    if (signal?.aborted) throw error;
+    if (signal?.aborted && (error as Error).name !== 'TimeoutError') throw error;
     throw new ApiError(0, 'unreachable', 'The server cannot be reached. Trying again will help once it is back.');
   }
 }

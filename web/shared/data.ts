@@ -26,8 +26,17 @@ export interface Refresh {
   readonly on?: (event: ServiceEvent) => boolean;
 }
 
-/** The shortest time between two loads that events ask for. */
-const SPACING_MS = 250;
+/** The shortest time between the beginnings of two loads that events ask for. */
+const SPACING_MS = 150;
+/** How long a load may take. The next one may find a connection that works. */
+const LIMIT_MS = 20_000;
+
+/** A load that is under way. */
+interface Loading {
+  readonly abort: AbortController;
+  /** Resolves when it is over, however it ended. */
+  readonly settled: Promise<void>;
+}
 
 /**
  * Loads data.
@@ -45,32 +54,36 @@ export function useData<Value>(
   });
   const latest = useRef({ load, refresh });
   latest.current = { load, refresh };
-  const loading = useRef<AbortController | undefined>(undefined);
+  const loading = useRef<Loading | undefined>(undefined);
 
   const reload = useCallback(() => {
-    loading.current?.abort();
-    const own = new AbortController();
-    loading.current = own;
-    latest.current.load(own.signal).then(
+    loading.current?.abort.abort();
+    const abort = new AbortController();
+    const settled = latest.current.load(AbortSignal.any([abort.signal, AbortSignal.timeout(LIMIT_MS)])).then(
       (value) => {
-        if (!own.signal.aborted) setState({ key, value, error: undefined });
+        if (!abort.signal.aborted) setState({ key, value, error: undefined });
       },
       (error: unknown) => {
-        if (!own.signal.aborted) setState((old) => ({ key, value: old.key === key ? old.value : undefined, error }));
+        if (!abort.signal.aborted) setState((old) => ({ key, value: old.key === key ? old.value : undefined, error }));
       },
     );
+    const own = { abort, settled };
+    loading.current = own;
+    void settled.then(() => {
+      if (loading.current === own) loading.current = undefined;
+    });
   }, [key]);
 
   useEffect(() => {
     reload();
-    return () => loading.current?.abort();
+    return () => loading.current?.abort.abort();
   }, [reload]);
 
   const { everyMs } = refresh;
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      if (!document.hidden) reload();
+      if (!document.hidden && loading.current === undefined) reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [everyMs, reload]);
@@ -78,23 +91,28 @@ export function useData<Value>(
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let lastAt = Number.NEGATIVE_INFINITY;
-    const load = () => {
-      timer = undefined;
+    let isDue = false;
+    let isOver = false;
+    // A load that is under way may have missed the event, but is not given up: on a slow connection a flood of events would let none finish.
+    const load = async () => {
+      await loading.current?.settled;
+      if (isOver) return;
+      isDue = false;
       lastAt = performance.now();
       reload();
     };
     const stop = onEvents((events) => {
-      if (timer !== undefined || !events.some((event) => latest.current.refresh.on?.(event))) return;
+      if (isDue || !events.some((event) => latest.current.refresh.on?.(event))) return;
+      isDue = true;
       // After a first event data is loaded at once, and during a flood of events only as often as people can read.
-      const waitMs = lastAt + SPACING_MS - performance.now();
-      if (waitMs > 0) timer = setTimeout(load, waitMs);
-      else load();
+      timer = setTimeout(() => void load(), Math.max(0, lastAt + SPACING_MS - performance.now()));
     });
     const shown = () => {
       if (!document.hidden) reload();
     };
     document.addEventListener('visibilitychange', shown);
     return () => {
+      isOver = true;
       stop();
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', shown);
