@@ -124,40 +124,85 @@ export function useData<Value>(
     value: current.value,
     error: current.error,
     reload,
-    put: (value) => setState({ key, value, error: undefined }),
-  };
-}
-
-/** A list that grows by pages. */
-export interface Pages<Row> extends Data<readonly Row[]> {
-  readonly total: number | undefined;
-  readonly hasMore: boolean;
-  readonly more: () => Promise<void>;
-}
-
-/** The rows that are kept in the page at most. */
-const MAX_ROWS = 300;
-
-/** Loads a list from its first page; `more` adds the next one. Loading again keeps as many rows as are shown, up to one page of them. */
-export function usePages<Row extends { readonly id: string }>(path: string, refresh: Refresh = {}): Pages<Row> {
-  const [rest, setRest] = useState<{ path: string; pages: readonly ListPage<Row>[] }>({ path, pages: [] });
-  const first = useData(path, (signal) => list<Row>(path, { signal }), refresh);
-  const pages = rest.path === path ? rest.pages : [];
-  const last = pages.at(-1) ?? first.value;
-  const seen = new Set<string>();
-  const rows =
-    first.value &&
-    [first.value, ...pages].flatMap((page) => page.rows).filter((row) => !seen.has(row.id) && seen.add(row.id));
-  return {
-    ...first,
-    value: rows,
-    total: first.value?.total,
-    hasMore: last?.next !== undefined && (rows?.length ?? 0) < MAX_ROWS,
-    put: () => {},
-    more: async () => {
-      if (last?.next === undefined) return;
-      const page = await list<Row>(last.next);
-      setRest({ path, pages: [...pages, page] });
+    put: (value) => {
+      // What is being loaded may be older.
+      loading.current?.abort.abort();
+      setState({ key, value, error: undefined });
     },
   };
+}
+
+/** A list that is shown by pages, of which only a few are kept. */
+export interface Pages<Row> extends Data<readonly Row[]> {
+  readonly hasMore: boolean;
+  /** Adds the next page. Beyond a number of pages, the first of those shown makes room for it. */
+  readonly more: () => Promise<void>;
+  readonly hasPrevious: boolean;
+  /** Brings back the page before those shown. The last of these makes room for it. */
+  readonly previous: () => Promise<void>;
+}
+
+/** The pages that are shown at most. With 50 rows each, that is as much as a browser scrolls and updates without a pause. */
+const MAX_PAGES = 6;
+
+/** A part of a list: the pages that are shown, one after the other. */
+interface Part<Row> {
+  /** The paths of the pages before. */
+  readonly before: readonly string[];
+  readonly pages: readonly (ListPage<Row> & { readonly path: string })[];
+}
+
+/** Loads a list from its first page. Loading again renews every page that is shown, each from where the one before ends, so that none is missing. */
+export function usePages<Row extends { readonly id: string }>(path: string, refresh: Refresh = {}): Pages<Row> {
+  const shown = useRef<{ readonly list: string; readonly part: Part<Row> } | undefined>(undefined);
+  const part = useData<Part<Row>>(
+    path,
+    async (signal) => {
+      const { before, pages } = (shown.current?.list === path ? shown.current.part : undefined) ?? FIRST_PAGE;
+      return { before, pages: await loadPages<Row>(pages[0]?.path ?? path, pages.length, signal) };
+    },
+    refresh,
+  );
+  const { value } = part;
+  shown.current = value && { list: path, part: value };
+  const next = value?.pages.at(-1)?.next;
+  const hidden = value?.before.at(-1);
+  /** Loads one page more, and puts it in its place among those that are shown by then. */
+  const add = async (from: string | undefined, place: (part: Part<Row>, page: Part<Row>['pages']) => Part<Row>) => {
+    if (from === undefined) return;
+    const page = await loadPages<Row>(from, 1);
+    if (shown.current?.list === path) part.put(place(shown.current.part, page));
+  };
+  const seen = new Set<string>();
+  return {
+    ...part,
+    value: value?.pages.flatMap(({ rows }) => rows).filter(({ id }) => !seen.has(id) && seen.add(id)),
+    put: () => {},
+    hasMore: next !== undefined,
+    more: () =>
+      add(next, ({ before, pages }, page) => {
+        const all = [...pages, ...page];
+        const gone = all.slice(0, -MAX_PAGES).map((each) => each.path);
+        return { before: [...before, ...gone], pages: all.slice(-MAX_PAGES) };
+      }),
+    hasPrevious: hidden !== undefined,
+    previous: () =>
+      add(hidden, ({ before, pages }, page) => ({
+        before: before.slice(0, -1),
+        pages: [...page, ...pages].slice(0, MAX_PAGES),
+      })),
+  };
+}
+
+const FIRST_PAGE: Part<never> = { before: [], pages: [] };
+
+/** Reads pages that follow each other, at least one. */
+async function loadPages<Row>(path: string, count: number, signal?: AbortSignal): Promise<Part<Row>['pages']> {
+  const pages: Part<Row>['pages'][number][] = [];
+  for (let next: string | undefined = path; next !== undefined && (pages.length < count || pages.length === 0); ) {
+    const page: ListPage<Row> = await list<Row>(next, signal && { signal });
+    pages.push({ path: next, ...page });
+    next = page.next;
+  }
+  return pages;
 }

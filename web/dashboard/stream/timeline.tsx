@@ -33,6 +33,13 @@ export function Timeline({
       title="What happened"
       actions={rows.length > 0 && <CopyButton text={report} what="the report" words="Copy report" />}
     >
+      {events.hasPrevious && (
+        <div class="row center">
+          <Button small onPress={events.previous}>
+            Show previous
+          </Button>
+        </div>
+      )}
       <Loaded data={events}>
         {(shown) =>
           shown.length === 0 ? (

@@ -36,7 +36,7 @@ export function Loaded<Value>({
   );
 }
 
-/** A card with a table of what the API lists, its next page for whoever asks. */
+/** A card with a table of what the API lists, its other pages for whoever asks. */
 export function ListCard<Row extends object>({
   data,
   lines,
@@ -50,7 +50,8 @@ export function ListCard<Row extends object>({
 }: Omit<CardProps, 'flush' | 'children'> &
   Omit<TableProps<Row>, 'rows' | 'folds'> &
   WaitingProps & {
-    readonly data: Pick<Data<readonly Row[]>, 'value'> & Partial<Pick<Pages<never>, 'hasMore' | 'more'>>;
+    readonly data: Pick<Data<readonly Row[]>, 'value'> &
+      Partial<Pick<Pages<never>, 'hasMore' | 'more' | 'hasPrevious' | 'previous'>>;
     /** What stands in place of a list without rows; without it, the table does. */
     readonly empty?: ComponentChildren;
     /** What chooses the rows. */
@@ -61,9 +62,14 @@ export function ListCard<Row extends object>({
   return (
     <Card {...card} flush>
       {above}
+      {data.hasPrevious && (
+        <div class="more">
+          <Button onPress={data.previous}>Show previous</Button>
+        </div>
+      )}
       <Loaded data={data} lines={lines}>
         {(rows) =>
-          rows.length === 0 && empty !== undefined ? (
+          rows.length === 0 && empty !== undefined && !data.hasPrevious ? (
             empty
           ) : (
             <DataTable caption={caption} columns={columns} rows={rows} keyOf={keyOf} />

@@ -1,8 +1,9 @@
 /**
  * The small parts that every page is made of.
  */
+import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
+import { useId, useMemo } from 'preact/hooks';
 import { serverNow } from '../api.ts';
 import { ApiError, sentenceOf } from '../errors.ts';
 import { ago, clock, dateTime } from '../format.ts';
@@ -169,14 +170,18 @@ export function Loading({ lines = 3 }: { readonly lines?: number | undefined }) 
 
 /** A time as "3 min ago", kept up to date, with the exact time for who asks. @param at milliseconds by the server's clock; 0 means never */
 export function Ago({ at }: { readonly at: number }) {
-  void second.value;
+  // Long lists have hundreds of these. Only the texts that change are touched.
+  const words = useMemo(() => computed(() => agoBy(second.value, at)), [at]);
   if (at === 0) return <span>never</span>;
   return (
     <time dateTime={new Date(at).toISOString()} title={dateTime(at)}>
-      {ago(at, serverNow())}
+      {words}
     </time>
   );
 }
+
+/** How long ago a time was. @param _second only makes it be asked again */
+const agoBy = (_second: number, at: number): string => ago(at, serverNow());
 
 /** A clock that runs since a moment. @param since milliseconds by the server's clock; nothing is shown while it is undefined */
 export function Elapsed({ since }: { readonly since: number | undefined }) {
