@@ -19,6 +19,8 @@ import { Watch } from '../parts/watch.tsx';
 import { attemptsOf, strangeAttempts } from './attempts.ts';
 
 const LOOK_EVERY_MS = 2000;
+/** No event tells a user of attempts that name none of their streams, so they are asked for. */
+const STRANGE_EVERY_MS = 1000;
 
 /** The page that helps to go live with a stream. */
 export function GoLive({ params: { id = '' } }: PageProps) {
@@ -34,7 +36,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
     { on: isAbout },
   );
   const strange = useData('strange attempts', (signal) => get<readonly Attempt[]>('/attempt', { signal }), {
-    everyMs: stream.value?.isActive ? undefined : LOOK_EVERY_MS,
+    everyMs: stream.value?.isActive ? undefined : STRANGE_EVERY_MS,
   });
   const attempts = [...attemptsOf(events.value?.rows ?? []), ...strangeAttempts(strange.value ?? [], serverNow())];
   const { value } = stream;
