@@ -1,6 +1,7 @@
 /**
  * The home page: what needs attention, then the live streams, then the sessions that ended last.
  */
+import { useRef } from 'preact/hooks';
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bitrate, duration, sentence } from '../../shared/format.ts';
@@ -17,16 +18,25 @@ import { END_WORDS } from '../parts/end-words.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 
 const EVERY_MS = 10_000;
-/** The request for streams, ordered by when they were last live. Those that are live now come first, so one request is enough for both. */
+/** The request for streams, ordered by when they were last live. Those that are live now are among the first. */
 const STREAMS = '/stream?limit=100&order=lastSeen-true';
+/** The request for those that are live, which costs the server little where few of many are. */
+const LIVE = `${STREAMS}&filters=${encodeURIComponent('[{"id":"isActive","value":true}]')}`;
 const isChange = ({ type }: { readonly type: string }) => /^(stream|session)\./.test(type);
 
 /** The home page. */
 export function Home() {
-  const streams = useData('home streams', (signal) => get<readonly Stream[]>(STREAMS, { signal }), {
-    everyMs: EVERY_MS,
-    on: isChange,
-  });
+  const hasStreams = useRef(false);
+  const streams = useData(
+    'home streams',
+    async (signal) => {
+      // The first answer also tells whether there is any stream.
+      const read = await get<readonly Stream[]>(hasStreams.current ? LIVE : STREAMS, { signal });
+      hasStreams.current ||= read.length > 0;
+      return read.filter(({ isActive }) => isActive);
+    },
+    { everyMs: EVERY_MS, on: isChange },
+  );
   const ended = useData(
     'home ended',
     (signal) => get<readonly Session[]>('/session?limit=8&order=lastSeen-true', { signal }),
@@ -37,8 +47,8 @@ export function Home() {
   if (streams.value === undefined) {
     return <Waiting data={streams} lines={8} />;
   }
-  if (streams.value.length === 0) return <Welcome />;
-  const rows = streams.value.filter(({ isActive }) => isActive);
+  if (!hasStreams.current) return <Welcome />;
+  const rows = streams.value;
   const sick = rows.filter(({ isHealthy }) => isHealthy === false);
   const past = (ended.value ?? []).filter(({ phase }) => phase === 'ended').slice(0, 6);
   return (
@@ -179,12 +189,17 @@ function Attention({ stream }: { readonly stream: Stream }) {
 }
 
 function Tile({ stream }: { readonly stream: Stream }) {
-  const { id, name, playbackId, playbackPolicy, isHealthy, ingestRate, health } = stream;
+  const { id, name, playbackId, profiles, playbackPolicy, isHealthy, ingestRate, health } = stream;
   const video = health?.source.video;
   return (
     <li class="tile">
       <a href={hrefOf(`/streams/${id}`)}>
-        <Thumbnail streamId={id} playbackId={playbackId} isPublic={!needsToken(playbackPolicy)} />
+        <Thumbnail
+          streamId={id}
+          playbackId={playbackId}
+          isTranscoded={profiles.length > 0}
+          isPublic={!needsToken(playbackPolicy)}
+        />
         <span class="over">
           <Badge tone={isHealthy === false ? 'warn' : 'live'} dot>
             {isHealthy === false ? 'Live, with issues' : 'Live'}

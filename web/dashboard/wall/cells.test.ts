@@ -7,6 +7,7 @@ const session = (id: string, change: object = {}) =>
     id,
     parentId: `stream ${id}`,
     playbackId: `playback ${id}`,
+    profiles: [],
     name: id,
     phase: 'live',
     viewers: 1,

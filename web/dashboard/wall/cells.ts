@@ -9,6 +9,7 @@ export interface Cell extends HealthWord {
   readonly id: string;
   readonly streamId: string;
   readonly playbackId: string;
+  readonly isTranscoded: boolean;
   readonly name: string;
   readonly viewers: number;
   /** What is wrong, as a sentence without the full stop. Undefined when nothing is. */
@@ -17,7 +18,7 @@ export interface Cell extends HealthWord {
 
 type WallSession = Pick<
   Session,
-  'id' | 'parentId' | 'playbackId' | 'name' | 'phase' | 'viewers' | 'isHealthy' | 'issues' | 'createdAt'
+  'id' | 'parentId' | 'playbackId' | 'profiles' | 'name' | 'phase' | 'viewers' | 'isHealthy' | 'issues' | 'createdAt'
 >;
 
 const RANKS = ['Lost', 'Issues', 'Healthy'] as const;
@@ -35,6 +36,7 @@ export function wallCells(sessions: readonly WallSession[]): readonly Cell[] {
       id: session.id,
       streamId: session.parentId,
       playbackId: session.playbackId,
+      isTranscoded: session.profiles.length > 0,
       name: session.name,
       viewers: session.viewers,
       ...healthWord(session),

@@ -90,7 +90,12 @@ function Picture({ cell }: { readonly cell: Cell }) {
   return (
     <li>
       <a class={cell.tone} href={hrefOf(`/streams/${cell.streamId}`)}>
-        <Thumbnail streamId={cell.streamId} playbackId={cell.playbackId} isPublic={false} />
+        <Thumbnail
+          streamId={cell.streamId}
+          playbackId={cell.playbackId}
+          isTranscoded={cell.isTranscoded}
+          isPublic={false}
+        />
         <span class="caption">
           <strong dir="auto">{cell.name}</strong>
           <span class="state">{cell.word}</span>
