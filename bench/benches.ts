@@ -1,11 +1,19 @@
 /**
- * Every bench by the group it is asked in: the service without transcoding, its renditions, managing it, its recordings, its events, and what attackers can
+ * Every bench by the group it is asked in: the service without transcoding, its renditions, managing it, its recordings, its events, its dashboard, and what attackers can
  * do to others. A new bench is a file that answers one question, and one line here.
  */
 import { assetsMs } from './assets-ms.ts';
 import { createsAtAMillion } from './creates-at-a-million.ts';
 import { crossNodeCutMs } from './cross-node-cut-ms.ts';
 import { cursorWalk } from './cursor-walk.ts';
+import { dashboardEventMs } from './dashboard-event-ms.ts';
+import { dashboardFirstPageMs } from './dashboard-first-page-ms.ts';
+import { dashboardLongList } from './dashboard-long-list.ts';
+import { dashboardPagesPercent } from './dashboard-pages-percent.ts';
+import { dashboardScriptKb } from './dashboard-script-kb.ts';
+import { dashboardStartMs } from './dashboard-start-ms.ts';
+import { dashboardVisibleMs } from './dashboard-visible-ms.ts';
+import { dashboardWallPercent } from './dashboard-wall-percent.ts';
 import { deadReceiver } from './dead-receiver.ts';
 import { durableCreatesPerS } from './durable-creates-per-s.ts';
 import { dvrViewers } from './dvr-viewers.ts';
@@ -105,6 +113,16 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> =
     'webhooks-per-s': webhooksPerS,
     'dead-receiver': deadReceiver,
     'event-stream-ms': eventStreamMs,
+  },
+  dashboard: {
+    'dashboard-script-kb': dashboardScriptKb,
+    'dashboard-first-page-ms': dashboardFirstPageMs,
+    'dashboard-event-ms': dashboardEventMs,
+    'dashboard-visible-ms': dashboardVisibleMs,
+    'dashboard-long-list': dashboardLongList,
+    'dashboard-wall-percent': dashboardWallPercent,
+    'dashboard-pages-percent': dashboardPagesPercent,
+    'dashboard-start-ms': dashboardStartMs,
   },
   hostile: {
     'hostile-stranger': hostileStranger,

@@ -39,7 +39,7 @@ export async function openFilledStore(folder: string, streams: number): Promise<
     await using store = await open();
     await store.users.ensure(user);
   }
-  fill(join(dataDir, 'millrace.db'), user, streams);
+  fillDataDir(dataDir, user, streams);
   const store = await open();
   return {
     store,
@@ -69,8 +69,9 @@ export const receiptOf = ({ id, createdAt, userId }: Stream): Receipt => ({
   },
 });
 
-function fill(path: string, user: User, streams: number): void {
-  using db = new DatabaseSync(path);
+/** Fills the store of a folder, which nobody has open, with streams of one user. */
+export function fillDataDir(dataDir: string, user: User, streams: number): void {
+  using db = new DatabaseSync(join(dataDir, 'millrace.db'));
   db.exec('PRAGMA synchronous = OFF; PRAGMA cache_size = -262144; PRAGMA wal_autocheckpoint = 20000');
   const shelves = new KeyShelves();
   const insert = inserter(db);

@@ -1,0 +1,63 @@
+/**
+ * How much of a core does a browser need to show the wall with 100 live streams?
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startServerProcess } from '../test/support/server.ts';
+import { openDashboard } from './support/dashboard.ts';
+import { startPeer } from './support/peer-process.ts';
+import { type Answer, atMost, type BenchOptions } from './support/question.ts';
+import { MEASURED } from './support/settings.ts';
+import { startThumbnailProxy } from './support/thumbnail-proxy.ts';
+
+const STREAMS = 100;
+/** Little media: what is measured is the browser, which gets none of it. */
+const SHAPE = { fps: 5, gopS: 2, bitrateBps: 100_000 };
+/** The page asks for thumbnails of streams that are to be transcoded. None of these is: see the proxy. */
+const PROFILE = { name: '360p', bitrate: 500_000, fps: 0, width: 640, height: 360 };
+const SCREEN = { width: 1920, height: 1080 };
+/** Until everything that happens only once is over. */
+const SETTLING_MS = 15_000;
+const LIMIT_PERCENT = 15;
+
+/** Answers it for all processes of the browser together. */
+export async function dashboardWallPercent({ long }: BenchOptions): Promise<readonly Answer[]> {
+  const measuredMs = long ? 600_000 : 60_000;
+  await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_TRANSCODE_MAX: '0' } });
+  await using proxy = await startThumbnailProxy(server.httpPort);
+  await using dashboard = await openDashboard(server, { origin: proxy.url });
+  const streams = await Promise.all(
+    Array.from({ length: STREAMS }, (_, index) =>
+      server.api.createStream({ name: `camera ${index}`, profiles: [PROFILE] }),
+    ),
+  );
+  const streamKeys = streams.map(({ streamKey }) => streamKey);
+  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  await using watched = await dashboard.newPage({ viewport: SCREEN });
+  const { page } = watched;
+  await page.goto(dashboard.url('/wall'));
+  await page.locator(`.wall li:nth-child(${STREAMS}) img`).waitFor({ timeout: 60_000 });
+  await sleep(SETTLING_MS);
+  const before = {
+    cpuMs: dashboard.cpuMs(),
+    thumbnails: proxy.thumbnails(),
+    others: proxy.others(),
+    at: performance.now(),
+  };
+  await sleep(measuredMs);
+  const cpuMs = dashboard.cpuMs() - before.cpuMs;
+  const elapsedMs = performance.now() - before.at;
+  const shown = await page.locator('.wall li img').count();
+  if (shown !== STREAMS) throw new Error(`${shown} of ${STREAMS} pictures are shown`);
+  const perMinute = (count: number) => Math.round((count * 60_000) / elapsedMs);
+  return [
+    {
+      ...atMost(
+        `a browser with the wall of ${STREAMS} live streams, ${SCREEN.width} x ${SCREEN.height}, ${measuredMs / 1000} s`,
+        (cpuMs / elapsedMs) * 100,
+        LIMIT_PERCENT,
+        '% of a core',
+      ),
+      details: `${perMinute(proxy.thumbnails() - before.thumbnails)} thumbnails and ${perMinute(proxy.others() - before.others)} other requests a minute`,
+    },
+  ];
+}
