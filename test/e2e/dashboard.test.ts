@@ -348,6 +348,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     assert.deepEqual(errors, []);
+    // They are not transcoded and have no thumbnails, so none was asked for.
+    assert.deepEqual(
+      watched.failedRequests.filter((each) => each.includes('thumbnail')),
+      [],
+    );
     for (const { id } of made) await server.api.request('DELETE', `/stream/${id}`);
     for (const publisher of [first, second]) await publisher[Symbol.asyncDispose]();
   });
@@ -706,6 +711,67 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     const row = page.getByRole('row', { name: /webhook\.test/ });
     await row.getByText('200 OK').waitFor();
     assert.deepEqual([receiver.count(), errors], [1, []]);
+  });
+
+  test('a long list is gone through to its end and back, is renewed where it is shown, and has at most 300 rows in the page', async () => {
+    const name = (index: number) => `long list, number ${index}`;
+    const ids: string[] = [];
+    for (let index = 0; index < 420; index += 1) ids.push((await server.api.createStream({ name: name(index) })).id);
+    await using watched = await openSignedIn('/streams?name=long+list');
+    const { page, errors } = watched;
+    const link = (index: number) => page.getByRole('link', { name: name(index), exact: true });
+    const rows = page.locator('tbody tr');
+    await link(419).waitFor();
+    const more = page.getByRole('button', { name: 'Show more' });
+    // The list begins with the newest.
+    for (let last = 419 - 99; last > 0; last -= 50) {
+      await more.click();
+      await link(last).waitFor();
+      assert.ok((await rows.count()) <= 300, `${await rows.count()} rows`);
+    }
+    await more.click();
+    await link(0).waitFor();
+    await more.waitFor({ state: 'detached' });
+    await link(419).waitFor({ state: 'detached' });
+
+    await server.api.request('PATCH', `/stream/${ids[60]}`, { name: 'long list, renamed' });
+    await page.getByRole('link', { name: 'long list, renamed' }).waitFor();
+    const previous = page.getByRole('button', { name: 'Show previous' });
+    for (const first of [319, 369, 419]) {
+      await previous.click();
+      await link(first).waitFor();
+    }
+    await previous.waitFor({ state: 'detached' });
+    assert.equal(await rows.count(), 300);
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', '/stream', { ids });
+  });
+
+  test('events that do not stop never keep a page from showing what it reads, however slow that is', async () => {
+    const { id } = await server.api.createStream({ name: 'busy 0' });
+    await using watched = await openSignedIn('/streams?name=busy');
+    const { page } = watched;
+    await page.getByRole('link', { name: 'busy 0' }).waitFor();
+    let changes = 0;
+    const change = () => server.api.request('PATCH', `/stream/${id}`, { name: `busy ${++changes}` });
+    // Every answer takes so long that many more events happen meanwhile.
+    await page.route('**/api/stream?*', async (route) => {
+      const since = changes;
+      await waitFor(() => changes > since + 30, { what: 'more changes' });
+      await route.continue().catch(() => {});
+    });
+    const isShown = () =>
+      page
+        .getByRole('link', { name: 'busy 0' })
+        .count()
+        .then((count) => count === 0);
+    while (!(await isShown())) {
+      assert.ok(changes < 300, 'three hundred changes, and none was shown');
+      await change();
+      await page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await server.api.request('DELETE', `/stream/${id}`);
   });
 
   test('all scripts together stay within their budget', async () => {
