@@ -58,12 +58,24 @@ export class Durations<Label extends string> {
 
   constructor(options: DurationsOptions<Label>) {
     this.#options = options;
-    // Registries call nothing but `get`.
+    // Registries call nothing but `get`. The reference of metrics reads the name, help, labels and type.
     for (const registry of options.registers) registry.registerMetric(this as unknown as Metric);
   }
 
   get name(): string {
     return this.#options.name;
+  }
+
+  get help(): string {
+    return this.#options.help;
+  }
+
+  get labelNames(): readonly Label[] {
+    return this.#options.labelNames;
+  }
+
+  get type(): 'histogram' {
+    return 'histogram';
   }
 
   /** The observer of the durations with these values of the labels, in the order of the names. */
@@ -84,7 +96,7 @@ export class Durations<Label extends string> {
   get() {
     const { name, help } = this.#options;
     const values = [...this.#series.values()].flatMap((series) => this.#valuesOf(series));
-    return Promise.resolve({ name, help, type: 'histogram', values, aggregator: 'sum' });
+    return Promise.resolve({ name, help, type: this.type, values, aggregator: 'sum' });
   }
 
   #valuesOf({ labels, counts, sum }: Series): readonly MetricValue[] {
