@@ -440,7 +440,9 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
       sessionId: undefined,
       payload: { ...payload, until },
     } as const;
-    store.events.add([event]).catch((error: unknown) => logger.debug({ err: error, streamId }, 'refusals not stored'));
+    store.events
+      .add([event])
+      .catch((error: unknown) => logger.debug({ err: error, streamId }, 'refusals could not be stored'));
   };
 }
 

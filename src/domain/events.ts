@@ -139,7 +139,7 @@ export const EVENTS = {
   },
   'publish.refused': {
     meaning:
-      'An encoder that was meant for this stream was refused. A repeat with the same reason is counted and reported a minute later. Attempts that belong to no stream are not events; `GET /attempt` lists them.',
+      'An encoder that was meant for this stream was refused. Repeats with the same reason are counted, and reported a minute later. Attempts that belong to no stream are not events; `GET /attempt` lists them.',
     payload: Type.Object({
       reason: Type.Unsafe<RefusedAttempt>({ type: 'string', enum: Object.keys(REFUSED_ATTEMPTS) }),
       ...ENCODER,
@@ -153,7 +153,7 @@ export const EVENTS = {
   },
   'publish.disconnected': {
     meaning:
-      'A publisher was lost, or was disconnected by the server. A publisher that stops by itself makes no such event, unless it sent no media at all. A repeat with the same reason is counted and reported a minute later.',
+      'A publisher was lost, or was disconnected by the server. A publisher that stops by itself makes no such event, unless it sent no media at all. Repeats with the same reason are counted, and reported a minute later.',
     payload: Type.Object({
       reason: Type.Unsafe<DisconnectedAttempt>({ type: 'string', enum: Object.keys(DISCONNECTED_ATTEMPTS) }),
       ...ENCODER,
@@ -176,7 +176,7 @@ export const EVENTS = {
         Object.fromEntries(REFUSAL_REASONS.map((reason) => [reason, Type.Optional(Type.Integer())])) as {
           [Reason in (typeof REFUSAL_REASONS)[number]]: TOptional<TInteger>;
         },
-        { description: 'How many for each reason.' },
+        { description: 'How many of them were refused for each reason.' },
       ),
     }),
   },
@@ -198,9 +198,9 @@ export const EVENTS = {
   'asset.deleted': { meaning: 'A recording or clip was deleted.', payload: ASSET },
   'events.dropped': {
     meaning:
-      'Events of a stream were dropped, because the database was away for longer than a server can remember events. What the streams and sessions are now is right.',
+      'Events of a stream were dropped, because the database was away for longer than a server can remember events. The state of streams and sessions is not affected.',
     payload: Type.Object({
-      count: Type.Integer({ description: 'How many.' }),
+      count: Type.Integer({ description: 'How many events were dropped.' }),
       from: Type.Integer({ description: 'When the first of them happened, in milliseconds since the Unix epoch.' }),
       until: Type.Integer({ description: 'When the last of them happened, in milliseconds since the Unix epoch.' }),
     }),

@@ -68,7 +68,7 @@ export class NodeLease implements AsyncDisposable {
     try {
       await store.nodes.leave(this.#node.id);
     } catch (error) {
-      logger.debug({ err: error }, 'lease of this node not given up');
+      logger.debug({ err: error }, 'lease of this node could not be released');
     }
   }
 
@@ -97,7 +97,10 @@ export class NodeLease implements AsyncDisposable {
     try {
       const { hadLapsed } = await store.nodes.renew(this.#node, LEASE_MS);
       if (hadLapsed || askedAt - this.#renewedAt > LEASE_MS) {
-        logger.warn({ nodeId: this.#node.id }, 'lease of this node had run out');
+        logger.warn(
+          { nodeId: this.#node.id },
+          'lease of this node had expired; other servers may have ended its sessions',
+        );
         // Counted from now and not from the request, because a stuck store answers late, and the others' renewals are as late.
         this.#heldSince = clock.monotonic();
         this.#renewedAt = this.#heldSince;

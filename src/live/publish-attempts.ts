@@ -108,7 +108,8 @@ export class PublishAttempts implements AsyncDisposable {
       try {
         this.#refused(encoder, await attribute(text, right, { store, clock }));
       } catch (error) {
-        if (!(error instanceof MillraceError)) logger.warn({ err: error }, 'a wrong stream key was not looked up');
+        if (!(error instanceof MillraceError))
+          logger.warn({ err: error }, 'the owner of a wrong stream key could not be looked up');
         unknown();
       }
     });
@@ -203,7 +204,7 @@ export class PublishAttempts implements AsyncDisposable {
     if (!store.isShared || !this.#announced.take('').allowed) return;
     store
       .announce({ type: 'publish_refused', nodeId, attempt: JSON.stringify(attempt) })
-      .catch((error: unknown) => logger.debug({ err: error }, 'a refused publisher was not announced'));
+      .catch((error: unknown) => logger.debug({ err: error }, 'a refused publisher could not be announced'));
   }
 }
 

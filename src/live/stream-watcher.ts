@@ -118,8 +118,9 @@ export class StreamWatcher implements Disposable {
       this.#users.clear();
       clearTimeout(this.#retry);
       if (!this.#isDisposed) this.#retry = setTimeout(() => this.#lookAtAll(), RETRY_MS).unref();
-      if (error instanceof MillraceError) this.#options.logger.debug({ err: error }, 'streams not looked at');
-      else this.#options.logger.error({ err: error }, 'looking at streams failed');
+      if (error instanceof MillraceError)
+        this.#options.logger.debug({ err: error }, 'streams could not be read; they are read again');
+      else this.#options.logger.error({ err: error }, 'reading streams failed');
     } finally {
       this.#looking = false;
     }

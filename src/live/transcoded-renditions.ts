@@ -251,7 +251,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   #begin(transcoder: Transcoder): void {
     if (this.#state.type === 'refused') {
       this.#options.warnings.clear(REFUSALS[this.#state.why].code);
-      this.#options.logger.info({}, 'transcoding begins: there is room again');
+      this.#options.logger.info({}, 'transcoding begins, because another transcode has ended');
     }
     this.#state = { type: 'open', transcoder };
     this.#sendTrack(transcoder);

@@ -115,7 +115,7 @@ export class Sweeper implements AsyncDisposable {
     try {
       await step();
     } catch (error) {
-      this.#options.logger.warn({ err: error }, 'sweep of recordings put off');
+      this.#options.logger.warn({ err: error }, 'sweep of recordings failed; it is tried again');
     }
   }
 
@@ -165,7 +165,10 @@ export class Sweeper implements AsyncDisposable {
     // The node that has the files of a recording ends its deletion.
     for (const id of this.#left.keys()) if (!found.has(id)) this.#left.delete(id);
     if (failures.length > 0) {
-      logger.warn({ err: failures[0], recordings: failures.length }, 'deletion of recordings put off');
+      logger.warn(
+        { err: failures[0], recordings: failures.length },
+        'recordings could not be deleted; it is tried again',
+      );
     }
   }
 
@@ -198,7 +201,8 @@ export class Sweeper implements AsyncDisposable {
     const missing = async () => minFreeBytes - ((await storage.freeBytes()) ?? Number.POSITIVE_INFINITY);
     if ((await missing()) <= 0) return;
     const freedBytes = await storage.makeRoom();
-    if (freedBytes > 0) logger.warn({ freedBytes }, 'recordings left this machine early, because the disk is full');
+    if (freedBytes > 0)
+      logger.warn({ freedBytes }, 'uploaded recordings were removed from the disk early, because it is full');
     // The files of recordings that are expired here are removed a minute later, and only then there is more space.
     if (whenFull === 'stop' || this.#expired.size > 0) return;
     let missingBytes = await missing();

@@ -180,6 +180,9 @@ it('tries again after the store was down, and logs it', async () => {
     intervalMs: 1,
   });
   while (lines.length < 2) await turn();
-  assert.deepEqual(lines.slice(0, 2), ['housekeeping put off', 'housekeeping put off']);
+  assert.deepEqual(lines.slice(0, 2), [
+    'housekeeping failed; it is tried again',
+    'housekeeping failed; it is tried again',
+  ]);
   assert.deepEqual(asked, []);
 });

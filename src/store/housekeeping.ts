@@ -85,7 +85,7 @@ export class Housekeeping implements AsyncDisposable {
       try {
         await this.#round();
       } catch (error) {
-        logger.warn({ err: error }, 'housekeeping put off');
+        logger.warn({ err: error }, 'housekeeping failed; it is tried again');
       }
       await pause(intervalMs, this.#closing.signal);
     }

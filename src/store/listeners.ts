@@ -29,7 +29,7 @@ export class Listeners {
       try {
         listener(announcement);
       } catch (error) {
-        this.#logger.error({ err: error }, 'announcement not taken');
+        this.#logger.error({ err: error }, 'an announcement could not be handled');
       }
     }
   }

@@ -45,7 +45,7 @@ export function createMetrics() {
     }),
     heldRequests: new ObservedGauge({
       name: 'millrace_held_requests_count',
-      help: 'Playlist and part requests being held',
+      help: 'Requests for playlists and parts that are being held',
       registers,
     }),
     mediaMemory: new ObservedGauge({
@@ -70,7 +70,7 @@ export function createMetrics() {
     }),
     uploadsFailing: new ObservedGauge({
       name: 'millrace_recording_uploads_failing',
-      help: '1 while the bucket does not take recordings, 0 otherwise',
+      help: '1 while recordings cannot be uploaded to the bucket, 0 otherwise',
       registers,
     }),
     ingestBytes: new Counter({
@@ -99,7 +99,7 @@ export function createMetrics() {
     }),
     internalErrors: new Counter({
       name: 'millrace_internal_errors_total',
-      help: 'Internal errors of the service by where they were caught; each costs one session at most',
+      help: 'Internal errors of the service, by where they were caught. Each ends one session at most',
       labelNames: ['where'],
       registers,
     }),
@@ -133,14 +133,14 @@ export function createMetrics() {
     }),
     httpSeconds: new Durations({
       name: 'millrace_http_request_seconds',
-      help: 'Time to answer, held requests left out',
+      help: 'Time to answer HTTP requests, without held ones',
       labelNames: ['route', 'status'],
       buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
       registers,
     }),
     storeSeconds: new Durations({
       name: 'millrace_store_seconds',
-      help: 'Time until the store answered',
+      help: 'Time until the store answered a call',
       labelNames: ['kind'],
       buckets: [0.0005, 0.002, 0.01, 0.05, 0.25, 1, 5],
       registers,

@@ -443,7 +443,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#source = undefined;
     this.#feed.reset();
     this.#options.callbacks.onWarning({ code });
-    this.#options.logger.warn({ code }, 'video no longer transcoded because it ended two workers');
+    this.#options.logger.warn({ code }, 'video is no longer transcoded, because two workers failed with it');
   }
 }
 
