@@ -269,7 +269,9 @@ class OpenRecording implements Recorded {
   async picture(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
     const atMs = at === undefined ? Number.NEGATIVE_INFINITY : at - this.epoch;
     const poster = posterAt(this.#index.pictures, this.#sessionSpanOf(excerpt), atMs);
-    return poster === undefined ? await this.#still(excerpt, at) : await this.#readPicture(poster);
+    if (poster === undefined) return await this.#still(excerpt, at);
+    // When the file of the poster is lost or shorter than the index says, the media is there all the same.
+    return await this.#readPicture(poster).catch(() => this.#still(excerpt, at));
   }
 
   storyboard(excerpt: Excerpt): string | undefined {

@@ -3,6 +3,8 @@
  * in a real browser, and playlists that are only appended to.
  */
 import assert from 'node:assert/strict';
+import { readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
@@ -241,6 +243,11 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     const storyboard = await (await fetch(`${folder}storyboard.vtt`)).text();
     assert.match(storyboard, /^WEBVTT\n\n00:00:00\.000 --> [\d:.]+\nsheet-0\.jpg#xywh=0,0,160,90\n/);
     assert.equal((await fetch(`${folder}sheet-0.jpg`)).status, 200);
+    // When the files of pictures are lost, a poster is made of the media.
+    const files = join(server.dataDir, 'recordings', new URL(folder).pathname.split('/').at(-2)!);
+    for (const name of readdirSync(files)) if (name.startsWith('pictures.')) rmSync(join(files, name));
+    const ofKeyframe = await fetch(`${folder}poster.jpg?at=1`);
+    assert.deepEqual([ofKeyframe.status, ofKeyframe.headers.get('content-type')], [200, 'image/jpeg']);
   });
 
   test('a viewer with a right seeks back on the page of a restricted stream, and nobody else gets anything of its recording', async () => {
