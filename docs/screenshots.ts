@@ -25,7 +25,7 @@ await mkdir(FOLDER, { recursive: true });
 const storageState = await signIn();
 
 await shoot('welcome', '/', 'Welcome to Millrace');
-const { live, sick, waiting } = await populate({ api: server.api, rtmpUrl: (key) => server.rtmpUrl(key) });
+const { live, sick, waiting, recordingId } = await populate({ api: server.api, rtmpUrl: (key) => server.rtmpUrl(key) });
 for (const [name, path, text] of [
   ['home', '/', 'Live now'],
   ['streams', '/streams', 'the evening show'],
@@ -34,6 +34,7 @@ for (const [name, path, text] of [
   ['stream', `/streams/${live.id}`, 'Keyframe every'],
   ['sessions', '/sessions', 'the evening show'],
   ['recordings', '/recordings', 'Recording now'],
+  ['recording', `/recordings/${recordingId}`, 'Make a clip'],
   ['webhooks', '/webhooks', 'shop'],
   ['keys', '/keys', 'this browser'],
   ['usage', '/usage', 'Together'],
@@ -84,7 +85,13 @@ async function populate({
   await api.request('POST', '/user', { name: 'ann' });
   // Usage is written once a minute.
   await until(async () => ((await (await api.request('GET', '/data/usage')).json()) as unknown[]).length > 0);
-  return { live: shown, sick, waiting: await api.createStream({ name: 'My first stream', profiles: LADDER }) };
+  const [recording] = (await (await api.request('GET', '/asset')).json()) as { id: string }[];
+  return {
+    live: shown,
+    sick,
+    recordingId: recording!.id,
+    waiting: await api.createStream({ name: 'My first stream', profiles: LADDER }),
+  };
 }
 
 async function shoot(

@@ -169,6 +169,26 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     });
   }
 
+  test('no page is wider than its window, from 360 to 2,560 px, with German and Arabic names', async () => {
+    const german = await server.api.createStream({
+      name: 'Donaudampfschifffahrtsgesellschaftskapitänsversammlungsübertragung 2026, zweite Wiederholung',
+    });
+    const arabic = await server.api.createStream({ name: 'بث مباشر من القاهرة '.repeat(8) });
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    const paths = [german, arabic].flatMap(({ id }) => [`/streams/${id}`, `/streams/${id}/start`, `/dock/${id}`]);
+    for (const path of [...PAGES().map(([each]) => each), ...paths]) {
+      await page.goto(url(path));
+      await page.locator('main h1').first().waitFor();
+      for (const width of [360, 2560]) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), width, `${path} at ${width}`);
+      }
+    }
+    assert.deepEqual(errors, []);
+    for (const { id } of [german, arabic]) await server.api.request('DELETE', `/stream/${id}`);
+  });
+
   test('texts are copied where the connection is not secure and browsers offer no clipboard', async () => {
     await using watched = await chromium.newPage(DESK);
     const { page, errors } = watched;
@@ -311,6 +331,10 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
       recorded.evaluate((video, at) => {
         (video as unknown as { currentTime: number }).currentTime = at;
       }, toS);
+    await page.getByLabel('Beginning of the clip').fill('0.2');
+    await page.getByLabel('End of the clip').fill('2.2');
+    await page.getByText('2 s long').waitFor();
+    assert.equal(await recorded.evaluate((video) => (video as unknown as { currentTime: number }).currentTime), 2.2);
     await seek(0.5);
     await page.getByRole('button', { name: 'Begins here' }).click();
     await seek(1.5);
@@ -320,6 +344,22 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Make the clip' }).click();
     await page.getByRole('link', { name: 'the goal' }).click();
     await page.getByRole('heading', { name: 'the goal' }).waitFor();
+    const { violations } = await new AxeBuilder({ page: page as never }).analyze();
+    assert.deepEqual(violations, []);
+    const clip = (await (await server.api.request('GET', `/asset/${page.url().split('/').at(-1)}`)).json()) as {
+      id: string;
+      playbackId: string;
+      source: { sessionId: string };
+    };
+    for (const pasted of [clip.id, `https://live.example.com/play/${clip.playbackId}`]) {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill(pasted);
+      await page.getByRole('option', { name: 'the goal Clip' }).waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await page.goto(url(`/sessions/${clip.source.sessionId}`));
+    await page.getByRole('link', { name: 'Open the recording' }).click();
+    await page.getByText('Make a clip').waitFor();
     assert.deepEqual(errors, []);
   });
 

@@ -20,7 +20,7 @@ import type { SessionSchema } from '#api/schemas/session.ts';
 import type { CreatedSigningKeySchema, SigningKeySchema } from '#api/schemas/signing-key.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
 import type { StreamInfoSchema } from '#api/schemas/stream-info.ts';
-import type { UsageSumSchema } from '#api/schemas/usage.ts';
+import type { UsageMetricSchema, UsageSumSchema } from '#api/schemas/usage.ts';
 import type { UserSchema } from '#api/schemas/user.ts';
 import type {
   WebhookDeliverySchema,
@@ -79,6 +79,8 @@ export type Attempt = Static<typeof AttemptSchema>;
 export type Samples = Static<typeof SamplesSchema>;
 /** Usage of a period, stream or user. */
 export type UsageSum = Static<typeof UsageSumSchema>;
+/** Usage in the form of the reference service. */
+export type UsageMetric = Static<typeof UsageMetricSchema>;
 /** The findings of the doctor on a server. */
 export type DoctorReport = Static<typeof DoctorSchema>;
 /** A server that shares the database. */

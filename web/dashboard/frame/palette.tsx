@@ -5,7 +5,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { get, list } from '../../shared/api.ts';
 import { go, hrefOf } from '../../shared/router.ts';
-import type { Stream, StreamInfo } from '../../shared/types.ts';
+import type { Asset, Stream, StreamInfo, Webhook } from '../../shared/types.ts';
 import { useModal } from '../../shared/ui/dialog.tsx';
 import { Icon, type IconName } from '../../shared/ui/icon.tsx';
 import { PAGES } from '../pages.ts';
@@ -134,14 +134,19 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   );
 }
 
-/** Looks a text up: a stream or session with this id, and streams whose names contain it. */
+/** Looks a text up: whatever has this id, and streams whose names contain it. */
 async function find(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
   if (text === '') return [];
   const id = pastedId(text);
-  const [info, named] = await Promise.all([
+  const one = <Answer,>(path: string) =>
+    id === undefined ? undefined : get<Answer>(path + encodeURIComponent(id), { signal }).catch(() => undefined);
+  const isUuid = id?.length === 36;
+  const [info, asset, webhook, named] = await Promise.all([
     id === undefined
       ? undefined
       : get<StreamInfo>(`/stream/${encodeURIComponent(id)}/info`, { signal }).catch(() => undefined),
+    isUuid ? one<Asset>('/asset/') : one<readonly Asset[]>('/asset?limit=1&playbackId=')?.then((rows) => rows?.[0]),
+    isUuid ? one<Webhook>('/webhook/') : undefined,
     list<Stream>(`/stream?limit=8&filters=${encodeURIComponent(JSON.stringify([{ id: 'name', value: text }]))}`, {
       signal,
     }),
@@ -156,6 +161,13 @@ async function find(text: string, signal: AbortSignal): Promise<readonly Hit[]> 
         ? 'Stream with this playback id'
         : 'Stream';
     hits.push({ name: info.stream.name, note: what, icon: 'streams', path: `/streams/${info.stream.id}` });
+  }
+  if (asset !== undefined) {
+    const note = asset.source.type === 'clip' ? 'Clip' : 'Recording';
+    hits.push({ name: asset.name, note, icon: 'film', path: `/recordings/${asset.id}` });
+  }
+  if (webhook !== undefined) {
+    hits.push({ name: webhook.name, note: 'Webhook', icon: 'hook', path: `/webhooks/${webhook.id}` });
   }
   for (const { id: streamId, name, isActive } of named.rows) {
     const path = `/streams/${streamId}`;

@@ -129,7 +129,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
           }}
         >
           <p>
-            {videoSpec && `${duration(videoSpec.duration)} are lost. `}
+            {videoSpec && `${duration(videoSpec.duration)} of media are lost. `}
             Its addresses stop working at once, and it cannot be brought back.{' '}
             {isClip ? 'The recording stays.' : 'Clips of it stay, with the media that they show.'}
           </p>
@@ -153,6 +153,10 @@ function MakeClip({
   const [fromS, setFromS] = useState<number | undefined>();
   const [untilS, setUntilS] = useState<number | undefined>();
   const position = () => video.current?.currentTime ?? 0;
+  const lengthS = asset.videoSpec?.duration ?? 0;
+  const seek = (seconds: number) => {
+    if (video.current !== null) video.current.currentTime = seconds;
+  };
   const span = spanOf(fromS, untilS);
   const body = span && {
     playbackId: asset.playbackId,
@@ -172,17 +176,41 @@ function MakeClip({
   return (
     <Card
       title="Make a clip"
-      note="Play to where it begins and mark it, then to where it ends. Nothing is encoded: the clip is there at once, exact to the frame."
+      note="Mark it on the line, or play to where it begins and mark that, then to where it ends. Nothing is encoded: the clip is there at once, exact to the frame."
     >
       <form onSubmit={form.submit}>
+        {lengthS > 0 && (
+          <div class="clip-line" style={{ '--from': (fromS ?? 0) / lengthS, '--until': (untilS ?? lengthS) / lengthS }}>
+            <Handle
+              name="Beginning of the clip"
+              lengthS={lengthS}
+              atS={fromS ?? 0}
+              onMove={(seconds) => {
+                setFromS(seconds);
+                setUntilS(untilS ?? lengthS);
+                seek(seconds);
+              }}
+            />
+            <Handle
+              name="End of the clip"
+              lengthS={lengthS}
+              atS={untilS ?? lengthS}
+              onMove={(seconds) => {
+                setFromS(fromS ?? 0);
+                setUntilS(seconds);
+                seek(seconds);
+              }}
+            />
+          </div>
+        )}
         <div class="row">
           <Button icon="play" onPress={() => setFromS(position())}>
-            {fromS === undefined ? 'Begins here' : `Begins at ${clock(fromS)}`}
+            Begins here
           </Button>
           <Button icon="stop" onPress={() => setUntilS(position())}>
-            {untilS === undefined ? 'Ends here' : `Ends at ${clock(untilS)}`}
+            Ends here
           </Button>
-          {span && <span class="soft">{duration(span.untilS - span.fromS)} long</span>}
+          <span class="soft number">{markWords(fromS, untilS)}</span>
         </div>
         <TextField
           label="Name"
@@ -207,4 +235,38 @@ function MakeClip({
       </form>
     </Card>
   );
+}
+
+/** A handle on the line that stands for the recording. Arrow keys move it as well. */
+function Handle({
+  name,
+  lengthS,
+  atS,
+  onMove,
+}: {
+  readonly name: string;
+  readonly lengthS: number;
+  readonly atS: number;
+  readonly onMove: (seconds: number) => void;
+}) {
+  return (
+    <input
+      type="range"
+      min={0}
+      max={lengthS}
+      step={0.1}
+      value={atS}
+      aria-label={name}
+      aria-valuetext={clock(atS)}
+      onInput={(event) => onMove(event.currentTarget.valueAsNumber)}
+    />
+  );
+}
+
+/** What is marked so far. */
+function markWords(oneS: number | undefined, otherS: number | undefined): string {
+  const span = spanOf(oneS, otherS);
+  if (span) return `${clock(span.fromS)} to ${clock(span.untilS)}, ${duration(span.untilS - span.fromS)} long`;
+  if (oneS !== undefined) return `Begins at ${clock(oneS)}`;
+  return otherS === undefined ? '' : `Ends at ${clock(otherS)}`;
 }

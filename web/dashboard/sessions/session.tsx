@@ -33,9 +33,16 @@ export function SessionPage({ params: { id = '' } }: PageProps) {
         back={{ href: hrefOf('/sessions'), name: 'Sessions' }}
         badge={<SessionState session={session} />}
         actions={
-          <ButtonLink href={hrefOf(`/streams/${session.parentId}`)} icon="streams">
-            Open the stream
-          </ButtonLink>
+          <>
+            {session.assetId !== undefined && (
+              <ButtonLink kind="primary" href={hrefOf(`/recordings/${session.assetId}`)} icon="film">
+                Open the recording
+              </ButtonLink>
+            )}
+            <ButtonLink href={hrefOf(`/streams/${session.parentId}`)} icon="streams">
+              Open the stream
+            </ButtonLink>
+          </>
         }
       />
       <Card title="Numbers">

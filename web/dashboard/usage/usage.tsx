@@ -1,12 +1,12 @@
 /**
- * The usage, by day and by stream.
+ * The usage, by day, by stream and by user.
  */
 import { useState } from 'preact/hooks';
 import { get, send, serverNow } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, count, date } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
-import type { Stream, UsageSum } from '../../shared/types.ts';
+import type { Stream, UsageMetric, UsageSum, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Tabs } from '../../shared/ui/choice.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
@@ -24,6 +24,7 @@ const WHOSE = [
   ['all', 'All users'],
 ] as const;
 const TOP = 20;
+const GIB = 2 ** 30;
 
 /** The page with the usage. */
 export function Usage() {
@@ -39,6 +40,20 @@ export function Usage() {
     return dayRows(sums, ({ streamId }) => streamId ?? '')
       .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
       .slice(0, TOP);
+  });
+  const byUser = useData(`usage by user ${path}`, async (signal) => {
+    if (whose !== 'all') return [];
+    const sums = await get<readonly UsageSum[]>(`${path}&by=user&step=week`, { signal });
+    return dayRows(sums, ({ userId }) => userId ?? '')
+      .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
+      .slice(0, TOP);
+  });
+  const stored = useData('stored', async (signal) => {
+    const [metric, me] = await Promise.all([
+      get<UsageMetric>('/data/usage/query', { signal }),
+      get<User>('/user/me', { signal }),
+    ]);
+    return { minutes: metric.StorageUsageMins ?? 0, bytes: (me.usage?.recordingGib ?? 0) * GIB };
   });
   const download = async () => {
     const response = await send('GET', `${path}&by=stream&format=csv`);
@@ -88,6 +103,9 @@ export function Usage() {
               />
               <Stat name="Delivered" value={bytes(total.deliveredBytes)} note="without what caches sent" />
               <Stat name="Watched" value={minutesWords(total.watchedMinutes)} note={count(total.views, 'view')} />
+              {whose === 'mine' && stored.value !== undefined && (
+                <Stat name="Stored now" value={minutesWords(stored.value.minutes)} note={bytes(stored.value.bytes)} />
+              )}
             </dl>
           </Card>
           <Card title="By day" flush>
@@ -123,19 +141,43 @@ export function Usage() {
               />
             </Card>
           )}
+          {byUser.value !== undefined && byUser.value.length > 0 && (
+            <Card title="By user" flush note="Those whose streams delivered most.">
+              <DataTable
+                caption="Usage by user"
+                columns={USER_COLUMNS}
+                rows={byUser.value}
+                keyOf={({ userId }) => userId}
+              />
+            </Card>
+          )}
         </>
       )}
     </>
   );
 }
 
-const STREAM_COLUMNS: readonly Column<UsageSum>[] = [
-  { name: 'Stream', cell: ({ streamId = '' }) => <StreamName id={streamId} /> },
+const COUNT_COLUMNS: readonly Column<UsageSum>[] = [
   { name: 'Received', cell: ({ ingestMinutes }) => minutesWords(ingestMinutes) },
   { name: 'Watched', cell: ({ watchedMinutes }) => minutesWords(watchedMinutes) },
   { name: 'Views', cell: ({ views }) => views },
   { name: 'Delivered', kind: 'end', cell: ({ deliveredBytes }) => bytes(deliveredBytes) },
 ];
+
+const STREAM_COLUMNS: readonly Column<UsageSum>[] = [
+  { name: 'Stream', cell: ({ streamId = '' }) => <StreamName id={streamId} /> },
+  ...COUNT_COLUMNS,
+];
+
+const USER_COLUMNS: readonly Column<UsageSum>[] = [
+  { name: 'User', cell: ({ userId = '' }) => <UserName id={userId} /> },
+  ...COUNT_COLUMNS,
+];
+
+function UserName({ id }: { readonly id: string }) {
+  const user = useData(`user ${id}`, (signal) => get<User>(`/user/${id}`, { signal }));
+  return user.value === undefined ? <code class="small">{id}</code> : <bdi class="strong">{user.value.name}</bdi>;
+}
 
 /** The name of a stream; its id when it was deleted. */
 function StreamName({ id }: { readonly id: string }) {
