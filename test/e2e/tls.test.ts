@@ -160,6 +160,49 @@ describe('in TLS', () => {
     assert.equal(again.headers.get('x-cache'), 'HIT');
   });
 
+  test('the dashboard signs in, gets events and plays a preview through nginx as deploy/nginx.conf sets it up', {
+    skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
+  }, async () => {
+    await using behind = await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } });
+    const { id, streamKey } = await behind.api.createStream({ name: 'behind nginx' });
+    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+    await using nginx = await startDeployedNginx(new URL(behind.url).host, files);
+    await using browser = await launchChromium();
+    await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
+    const { page } = watched;
+    await page.goto(`${nginx.url}/dashboard/streams/${id}`);
+    await page.getByLabel('API key').fill(behind.apiKey);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
+    const [cookie] = await page.context().cookies();
+    assert.match(cookie!.name, /^__Host-millrace/);
+    assert.deepEqual([cookie!.secure, cookie!.httpOnly, cookie!.sameSite], [true, true, 'Strict']);
+    await page.reload();
+    await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
+
+    await page.locator('.liveness.live').waitFor();
+    await using _publisher = await startPublisher({ url: behind.rtmpUrl(streamKey), video: VIDEO });
+    const isPlaying = () =>
+      page.evaluate<boolean>(`document.querySelector('millrace-player')?.video.currentTime > 0.5`);
+    await waitFor(isPlaying, { what: 'a preview that plays', timeoutMs: 60_000 });
+    assert.deepEqual(watched.errors, []);
+    assert.deepEqual([...watched.hosts], [new URL(nginx.url).host]);
+
+    // The page would not show that a proxy holds events back, because it also asks for its data regularly.
+    const headers = { authorization: `Bearer ${behind.apiKey}` };
+    const events = await fetch(`${nginx.url}/api/event/stream?type=stream.updated`, { headers });
+    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+    await behind.api.request('PATCH', `/stream/${id}`, { name: 'renamed' });
+    let received = '';
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      received += next.value;
+      if (received.includes('"type":"stream.updated"')) break;
+    }
+    assert.match(received, /stream\.updated/);
+    await reader.cancel();
+    await page.getByRole('heading', { name: 'renamed' }).waitFor();
+  });
+
   test('the encoder over RTMPS was never disconnected', async () => {
     const report = await publisher.stop();
     assert.equal(report.reason, 'stopped');
