@@ -20,8 +20,11 @@ import { MEASURED } from './support/settings.ts';
 const KILLS = { asked: 100, usual: 10 };
 const LIMIT_S = 0.4;
 const TARGET_DURATION_S = 2;
-/** Frames are shown when they are due, and none is repeated or left out to keep a frame rate. */
-const TO_NOTHING = ['-vsync', 'passthrough', '-f', 'null', '-'];
+/**
+ * Frames are shown when they are due. By default ffmpeg rounds their times to the frame rate that it finds at the beginning, and complains
+ * when two become the same.
+ */
+const TO_NOTHING = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-f', 'null', '-'];
 /** The shortest time before a kill. At least one segment is complete by then. */
 const RUN_MS = 3000;
 /** A random time of up to this is added, so that kills come at all moments of a segment. */
