@@ -25,6 +25,7 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { PictureState } from '#transcode/transcoder.ts';
 import type { DisconnectReason } from './disconnects.ts';
+import { GapLog } from './gap-log.ts';
 import { type Guard, guarded, guardWith } from './guard.ts';
 import { SampleRing } from './sample-ring.ts';
 import { SessionMedia } from './session-media.ts';
@@ -152,6 +153,7 @@ export class LiveSession implements AsyncDisposable {
       onOutputFailed: (output, error) => this.#outputFailed(output, error),
     });
     this.#media.attach(this.presentation);
+    this.#media.attach(new GapLog({ clock, logger: this.#logger }));
     if (state.phase === 'reconnecting') {
       this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
       this.#pace();
