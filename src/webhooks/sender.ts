@@ -23,7 +23,7 @@ const MAX_POOLS = 256;
 /** The number of connections to one destination. */
 const CONNECTIONS = 64;
 
-type Undici = typeof import('undici');
+type Undici = typeof import('undici')['default'];
 
 /** The result of a request. */
 export interface Sent {
@@ -74,7 +74,8 @@ export class Sender implements AsyncDisposable {
       const url = new URL(target);
       const addresses = await this.#guard.check(url);
       // Loaded only when something is sent: it is 110 modules.
-      const undici = await import('undici');
+      // The bundle that the server runs from has only the default export of a CommonJS package that is loaded later.
+      const { default: undici } = await import('undici');
       const pool = this.#pool(undici, url, addresses);
       const answer = await pool.request({
         path: url.pathname + url.search,
