@@ -218,12 +218,12 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     const { folder } = await recorded(stream.playbackId, 2);
     const versions = new Map<string, { readonly text: string; readonly delta: string }>();
     const look = async () => {
-      const [full, delta] = await Promise.all([
-        fetch(`${folder}source.m3u8`),
-        fetch(`${folder}source.m3u8?_HLS_skip=YES`),
-      ]);
-      const text = await full.text();
-      versions.set(text, { text, delta: await delta.text() });
+      const read = async (query = '') => (await fetch(`${folder}source.m3u8${query}`)).text();
+      const text = await read();
+      const delta = await read('?_HLS_skip=YES');
+      // Otherwise the delta update may be that of the next version.
+      if ((await read()) !== text) return false;
+      versions.set(text, { text, delta });
       return versions.size >= 4;
     };
     await waitFor(look, { what: 'four versions of the playlist' });

@@ -129,7 +129,7 @@ async function send(
 /** A session has begun when its tracks are known. */
 async function hasBegun(server: TestServer, { id }: CreatedStream): Promise<boolean> {
   const { health } = await server.api.getStream(id);
-  return Object.keys(health?.source ?? {}).length > 0;
+  return health?.source.video !== undefined || health?.source.audio !== undefined;
 }
 
 /** Time has passed since the last packet was sent: a transcoder that does not lag now has dealt with all of them. */
