@@ -51,7 +51,7 @@ for (const { group, name, bench } of benches) {
 /** Runs a bench until the machine did nothing else meanwhile. Undefined when that never happened. */
 async function validRows(name: string, run: () => ReturnType<(typeof benches)[number]['bench']>) {
   for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
-    const use = new MachineUse();
+    using use = new MachineUse();
     let rows: readonly Row[] = [];
     let invalid: string | undefined;
     try {

@@ -26,7 +26,7 @@ export async function mp4FirstByteMs(): Promise<readonly Answer[]> {
   const middle = (key: keyof (typeof rounds)[number]) => median(rounds.map((each) => each[key]));
   const isSame = await readTogether(folder.path);
   return [
-    atMost(`first byte of an MP4 of ${HOURS} h, nothing of the recording open`, middle('closedMs'), 450, 'ms'),
+    atMost(`first byte of an MP4 of ${HOURS} h, nothing of the recording open`, middle('closedMs'), 300, 'ms'),
     atMost(`first byte of an MP4 of ${HOURS} h, its playlist in use`, middle('coldMs'), 300, 'ms'),
     atMost('CPU time for it, in the reader thread', middle('coldCpuMs'), 300, 'ms'),
     atMost('its first byte for the next viewer', middle('warmMs'), 20, 'ms'),

@@ -31,8 +31,19 @@ export const cpuMs = (pid: number): number => statOf(pid).cpuMs;
 
 /** CPU time of a process and of all that it started, directly or not, in milliseconds with a grain of 10. */
 export function treeCpuMs(root: number): number {
+  return [...treeOf(root).values()].reduce((sum, each) => sum + each.cpuMs + each.endedChildrenMs, 0);
+}
+
+/** CPU time of each process that now runs in the tree of a process, without children that have ended. By pid. */
+export function cpuMsInTree(root: number): ReadonlyMap<number, number> {
+  return new Map([...treeOf(root)].map(([pid, each]) => [pid, each.cpuMs]));
+}
+
+function treeOf(root: number): ReadonlyMap<number, Stat> {
   const stats = new Map<number, Stat>();
-  for (const name of readdirSync('/proc').filter((each) => /^\d+$/.test(each))) {
+  for (const name of readdirSync('/proc')) {
+    // What a process has started has a higher pid, until pids begin anew.
+    if (!(Number(name) >= root)) continue;
     try {
       stats.set(Number(name), statOf(name));
     } catch {
@@ -40,7 +51,7 @@ export function treeCpuMs(root: number): number {
     }
   }
   const isInTree = (pid: number): boolean => pid === root || (stats.has(pid) && isInTree(stats.get(pid)!.parent));
-  return [...stats].reduce((sum, [pid, each]) => sum + (isInTree(pid) ? each.cpuMs + each.endedChildrenMs : 0), 0);
+  return new Map([...stats].filter(([pid]) => isInTree(pid)));
 }
 
 /** Memory of a process that is in RAM now, in bytes. */

@@ -3,10 +3,12 @@
  * used the machine at the same time. Such a measurement is repeated, never corrected.
  */
 import { availableParallelism } from 'node:os';
-import { machineCpu, treeCpuMs } from './process-usage.ts';
+import { cpuMsInTree, machineCpu, treeCpuMs } from './process-usage.ts';
 
 /** The most CPU that may be lost, as a share of all the CPU time of the machine. */
 const MOST_LOST = 0.05;
+/** How often the bench's processes are looked at. */
+const LOOK_EVERY_MS = 30;
 
 /** CPU time in milliseconds, all cores together. */
 export interface Use {
@@ -29,21 +31,40 @@ export function whyInvalid({ elapsedMs, cores, stolenMs, busyMs, ownMs }: Use): 
   return undefined;
 }
 
-/** Observes the machine from now on. */
-export class MachineUse {
+/** Observes the machine from now on, until it is disposed. */
+export class MachineUse implements Disposable {
   readonly #startedAt = performance.now();
   readonly #before = machineCpu();
   readonly #ownBeforeMs = treeCpuMs(process.pid);
+  /** The CPU time of each process of the bench before, and when it was last seen. */
+  readonly #cpuBeforeMs = cpuMsInTree(process.pid);
+  readonly #cpuMs = new Map<number, number>();
+  readonly #looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
 
   /** {@link whyInvalid} for the time until now. */
   whyInvalid(): string | undefined {
+    this.#look();
     const { stolenMs, busyMs } = machineCpu();
     return whyInvalid({
       elapsedMs: performance.now() - this.#startedAt,
       cores: availableParallelism(),
       stolenMs: stolenMs - this.#before.stolenMs,
       busyMs: busyMs - this.#before.busyMs,
-      ownMs: treeCpuMs(process.pid) - this.#ownBeforeMs,
+      // The kernel forgets the time of processes that end after the one that started them, as most of Chromium's do.
+      ownMs: Math.max(treeCpuMs(process.pid) - this.#ownBeforeMs, this.#seenMs()),
     });
+  }
+
+  /** Stops looking. */
+  [Symbol.dispose](): void {
+    clearInterval(this.#looking);
+  }
+
+  #look(): void {
+    for (const [pid, ms] of cpuMsInTree(process.pid)) this.#cpuMs.set(pid, ms);
+  }
+
+  #seenMs(): number {
+    return [...this.#cpuMs].reduce((sum, [pid, ms]) => sum + ms - (this.#cpuBeforeMs.get(pid) ?? 0), 0);
   }
 }
