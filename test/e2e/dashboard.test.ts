@@ -356,6 +356,8 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
       await page.getByRole('combobox').fill(pasted);
       await page.getByRole('option', { name: 'the goal Clip' }).waitFor();
       await page.keyboard.press('Escape');
+      // The same keys close the search, until it knows that its dialog is closed.
+      await page.getByRole('combobox').waitFor({ state: 'detached' });
     }
     await page.goto(url(`/sessions/${clip.source.sessionId}`));
     await page.getByRole('link', { name: 'Open the recording' }).click();
