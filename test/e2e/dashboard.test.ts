@@ -352,8 +352,17 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
       source: { sessionId: string };
     };
     for (const pasted of [clip.id, `https://live.example.com/play/${clip.playbackId}`]) {
-      await page.keyboard.press('Control+k');
-      await page.getByRole('combobox').fill(pasted);
+      const search = page.getByRole('combobox');
+      const opens = async () => {
+        await page.keyboard.press('Control+k');
+        return search.waitFor({ timeout: 2000 }).then(
+          () => true,
+          () => false,
+        );
+      };
+      // Keys do not reach the page while the browser still closes the page that axe has worked in.
+      await waitFor(opens, { what: 'the search' });
+      await search.fill(pasted);
       await page.getByRole('option', { name: 'the goal Clip' }).waitFor();
       await page.keyboard.press('Escape');
       // The same keys close the search, until it knows that its dialog is closed.
