@@ -173,7 +173,9 @@ export type Packaged =
       readonly independent: boolean;
       /** Whether all its media was missing, so that it consists of repeated frames, or of silence. */
       readonly isFilling: boolean;
-      readonly bytes: Uint8Array;
+      /** Its bytes, as viewers get them. Each piece may be a view of a much larger buffer. */
+      readonly pieces: readonly Uint8Array[];
+      readonly sizeBytes: number;
     }
   /** The end of a segment, which consists of its parts. */
   | ({ readonly type: 'segment'; readonly durationS: number; readonly sizeBytes: number } & SegmentHead)

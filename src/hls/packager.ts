@@ -351,11 +351,11 @@ export class Packager {
   }
 
   #addPart(samples: readonly PartSample[], durationTicks: number): void {
-    const bytes = fragment(this.#track, ++this.#fragments, samples);
+    const resource = resourceOf(this.#track, fragment(this.#track, ++this.#fragments, samples));
+    const { pieces, sizeBytes } = resource;
     const { output } = this.#options;
     const { open } = this.window;
-    if (open === undefined || !output.reserve(bytes.length)) return;
-    const resource = resourceOf(this.#track, [bytes]);
+    if (open === undefined || !output.reserve(sizeBytes)) return;
     const name = this.#announcedPart ?? this.#nextPartName();
     this.#announcedPart = undefined;
     output.store(name, resource);
@@ -369,7 +369,8 @@ export class Packager {
     const startS = startTicks / timescale;
     const isFilling = samples.every((sample) => sample.isFilling);
     if (index === 0) output.packaged({ type: 'segment_start', ...headOf(open) });
-    output.packaged({ type: 'part', name, msn, index, init, startS, durationS, independent, isFilling, bytes });
+    const content = { durationS, independent, isFilling, pieces, sizeBytes };
+    output.packaged({ type: 'part', name, msn, index, init, startS, ...content });
   }
 
   #cut(mark: SegmentMark, startTicks: number): void {

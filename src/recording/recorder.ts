@@ -235,7 +235,7 @@ export class SessionRecorder implements Recorder {
   }
 
   #keepForLater(phase: Opening, id: RenditionId, packaged: Packaged): void {
-    const sizeBytes = packaged.type === 'part' ? packaged.bytes.length : 0;
+    const sizeBytes = packaged.type === 'part' ? packaged.sizeBytes : 0;
     if (!this.#options.writer.hasRoomFor(sizeBytes)) {
       this.#noteBehind();
       this.#options.writer.reserve(-phase.backlogBytes);
@@ -394,7 +394,7 @@ export class SessionRecorder implements Recorder {
 
   #writePart(rendition: Rendition, head: Head, part: Part): void {
     const { volume, number } = rendition;
-    const sizeBytes = part.bytes.length;
+    const { sizeBytes } = part;
     if (volume === undefined || number === undefined || this.#phase.type !== 'writing') return;
     if (!this.#options.writer.hasRoomFor(sizeBytes)) {
       this.#noteBehind();
@@ -406,7 +406,7 @@ export class SessionRecorder implements Recorder {
     const ticksOf = (seconds: number) => Math.round(seconds * timescale);
     const offsetTicks = ticksOf(part.startS) - ticksOf(head.startS);
     const durationTicks = ticksOf(part.durationS);
-    this.#post({ type: 'part', rendition: number, offsetTicks, bytes: part.bytes }, (result) => {
+    this.#post({ type: 'part', rendition: number, offsetTicks, bytes: own(...part.pieces) }, (result) => {
       if (result?.type !== 'part') return undefined;
       return { type: 'part', rendition: number, sizeBytes, samples: result.samples, durationTicks };
     });
@@ -503,8 +503,16 @@ type StepOf<Step> = Step extends { readonly path: string } ? Omit<Step, 'path'> 
 
 const applying = (record: KeptRecord) => () => record;
 
-/** Copies bytes into a buffer of their own, because a message to a thread copies the whole buffer that bytes are in. */
-const own = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes);
+/** Copies bytes into a buffer of their own, because a message to a thread takes the whole buffer that bytes are in. */
+function own(...pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
+  const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  return bytes;
+}
 
 function isOfSource(id: RenditionId): boolean {
   return id === SOURCE_RENDITION || id === AUDIO_RENDITION;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { firstKeyframe } from '#media/mp4/first-keyframe.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { makeClip } from '#test/support/clip.ts';
 import { decodeJpeg } from '#test/support/jpeg.ts';
+import { wholeFragment } from '#test/support/whole-fragment.ts';
 import { makeStill } from './still.ts';
 
 /** A segment of a clip, with its init segment. */
@@ -17,7 +17,7 @@ function segmentOf(frames: number, keyframe = true) {
     durationTicks: 3000,
     keyframe: index === 0 && keyframe,
   }));
-  return { init: initSegment(track), segment: fragment(track, 0, samples) };
+  return { init: initSegment(track), segment: wholeFragment(track, 0, samples) };
 }
 
 it('makes a picture of the keyframe that a recorded segment begins with', async () => {

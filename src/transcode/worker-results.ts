@@ -5,6 +5,7 @@ import { ticks } from '#lib/units.ts';
 import { parseAudioSpecificConfig } from '#media/codecs/aac.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
 import type { Packet } from '#media/packet.ts';
+import { SampleMemory } from '#media/sample-memory.ts';
 import type { RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { VideoEvent } from './feed.ts';
@@ -27,6 +28,13 @@ export interface AnnouncedSource {
 /** The receivers of checked results. */
 export type ResultCallbacks = Pick<TranscoderCallbacks, 'onTrack' | 'onPacket' | 'onAudioTrack' | 'onAudioPacket'>;
 
+/** A rendition whose configuration was received. */
+interface Output {
+  readonly track: VideoTrack;
+  readonly memory: SampleMemory;
+  lastDts: number;
+}
+
 const NOTHING: AnnouncedSource = { renditions: [], declaredFrameRate: undefined };
 
 /** Reads the results of a session's workers, one worker after another. The times of each continue after those of the previous one. */
@@ -39,8 +47,9 @@ export class WorkerResults {
   #starts: readonly SegmentStart[] = [];
   /** The latest presentation time that was sent. */
   #sentPts = Number.NEGATIVE_INFINITY;
-  readonly #outputs = new Map<RenditionId, { readonly track: VideoTrack; lastDts: number }>();
+  readonly #outputs = new Map<RenditionId, Output>();
   #audioTrack: AudioTrack | undefined;
+  readonly #audioMemory = new SampleMemory('audio');
   #audioEnd = 0;
   #audioSentEnd = 0;
 
@@ -89,7 +98,11 @@ export class WorkerResults {
     const track: VideoTrack = { ...parseAvcConfig(config), declaredFrameRate };
     const output = this.#outputs.get(id);
     if (output !== undefined && sameTrack(output.track, track)) return;
-    this.#outputs.set(id, { track, lastDts: output?.lastDts ?? -1 });
+    this.#outputs.set(id, {
+      track,
+      memory: output?.memory ?? new SampleMemory('video'),
+      lastDts: output?.lastDts ?? -1,
+    });
     this.#callbacks.onTrack(id, track);
   }
 
@@ -106,7 +119,8 @@ export class WorkerResults {
       throw new FramingError(`The worker sent an invalid packet: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
     }
     output.lastDts = orderedDts;
-    const packet: Packet = { kind: 'video', pts: ticks(pts), dts: ticks(orderedDts), keyframe, data };
+    const kept = output.memory.keep(data);
+    const packet: Packet = { kind: 'video', pts: ticks(pts), dts: ticks(orderedDts), keyframe, data: kept };
     this.#callbacks.onPacket(id, mark === undefined ? packet : { ...packet, mark: { ...mark, independent: true } });
   }
 
@@ -127,7 +141,8 @@ export class WorkerResults {
     // A new encoder begins one packet before its first samples.
     if (pts < this.#audioEnd) return;
     this.#audioEnd = pts + track.samplesPerPacket;
-    this.#callbacks.onAudioPacket({ kind: 'audio', pts: ticks(pts), dts: ticks(pts), keyframe: true, data });
+    const kept = this.#audioMemory.keep(data);
+    this.#callbacks.onAudioPacket({ kind: 'audio', pts: ticks(pts), dts: ticks(pts), keyframe: true, data: kept });
   }
 
   #rendition(index: number): RenditionPlan {

@@ -20,7 +20,8 @@ class FileSink implements PartSink {
 
   write(renditionId: string, packaged: Packaged): void {
     this.packaged.set(renditionId, [...(this.packaged.get(renditionId) ?? []), packaged]);
-    if (packaged.type === 'init' || packaged.type === 'part') appendFileSync(this.pathOf(renditionId), packaged.bytes);
+    if (packaged.type === 'init') appendFileSync(this.pathOf(renditionId), packaged.bytes);
+    if (packaged.type === 'part') appendFileSync(this.pathOf(renditionId), Buffer.concat(packaged.pieces));
   }
 
   pathOf(renditionId: string): string {
@@ -56,7 +57,7 @@ describe('a part sink', () => {
         if (each.type === 'part') {
           if (each.isFilling) assert.ok(each.startS < missingUntilS || each.msn >= 5);
           const answer = await feed.media(rendition, each.name);
-          assert.ok(answer?.type === 'media' && answer.resource.pieces[0] === each.bytes);
+          assert.ok(answer?.type === 'media' && answer.resource.pieces === each.pieces);
           if (endS > 0) assert.ok(Math.abs(each.startS - endS) < 1e-6, 'without a hole');
           endS = each.startS + each.durationS;
           segmentS += each.durationS;

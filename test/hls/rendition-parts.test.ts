@@ -134,7 +134,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     write: (id, piece) => {
       if (piece.type === 'init') inits.set(`${id}/${piece.name}`, Buffer.from(piece.bytes));
       if (piece.type !== 'part') return;
-      const { samples } = readTrack(inits.get(`${id}/${piece.init}`)!, Buffer.from(piece.bytes));
+      const { samples } = readTrack(inits.get(`${id}/${piece.init}`)!, Buffer.concat(piece.pieces));
       packaged.get(id)!.push(samples.map(({ pts }) => pts));
     },
   });

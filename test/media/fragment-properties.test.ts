@@ -3,9 +3,10 @@ import { it } from 'node:test';
 import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
-import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
+import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { readTrack } from '../support/iso-bmff.ts';
+import { wholeFragment } from '../support/whole-fragment.ts';
 
 const TRACKS = [
   codecOf('h264').parseConfig(
@@ -38,7 +39,7 @@ it('fragments of any samples are read back as those samples', () => {
           dts += rest.durationTicks;
           return { ...at, ...rest };
         });
-        const read = readTrack(initSegment(track), fragment(track, sequenceNumber, samples));
+        const read = readTrack(initSegment(track), wholeFragment(track, sequenceNumber, samples));
         assert.deepEqual(read.fragments, [{ sequenceNumber, dts: start, samples: samples.length }]);
         assert.deepEqual(
           read.samples.map(({ data, ...each }) => ({ ...each, data: Uint8Array.from(data) })),
@@ -58,7 +59,7 @@ it('fragments appended one after another keep their order and times', () => {
   const [track] = TRACKS;
   assert.ok(track);
   const parts = [0, 1, 2].map((part) =>
-    fragment(track, part, [
+    wholeFragment(track, part, [
       {
         dts: ticks(part * 3000),
         pts: ticks(part * 3000),

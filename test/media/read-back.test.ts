@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { codecOf } from '#media/codecs.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { Track } from '#media/track.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { needs } from '../support/tools.ts';
+import { wholeFragment } from '../support/whole-fragment.ts';
 import { type Encoded, encode } from './flv-source.ts';
 import { encodeMp4 } from './mp4-source.ts';
 
@@ -68,7 +68,7 @@ for (const [what, codec, args] of SOURCES) {
       const { track, samples } = source;
       init = initSegment(track);
       for (let at = 0; at < samples.length; at += 10) {
-        fragments.push(fragment(track, fragments.length, samples.slice(at, at + 10)));
+        fragments.push(wholeFragment(track, fragments.length, samples.slice(at, at + 10)));
       }
     });
 

@@ -9,13 +9,13 @@ import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import * as tags from '#hls/tags.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { cutMovie } from '#recording/movie-cut.ts';
 import { readMovie } from '../support/iso-bmff.ts';
 import { encodeNumbered, shifted } from '../support/numbered-frames.ts';
 import { assemble, recordVolumes, type Stretch } from '../support/recorded-volumes.ts';
 import { needs } from '../support/tools.ts';
+import { wholeFragment } from '../support/whole-fragment.ts';
 
 const run = promisify(execFile);
 
@@ -44,7 +44,7 @@ async function writeReplay(folder: string, runs: readonly Stretch[]): Promise<st
   for (const [index, { track, samples }] of runs.entries()) {
     const parts: Uint8Array[] = [];
     for (let at = 0; at < samples.length; at += 12) {
-      parts.push(fragment(track, index + 1, samples.slice(at, at + 12)));
+      parts.push(wholeFragment(track, index + 1, samples.slice(at, at + 12)));
     }
     const ticks = samples.reduce((sum, { durationTicks }) => sum + durationTicks, 0);
     if (index > 0) lines.push(tags.discontinuity());

@@ -16,7 +16,6 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { Track } from '#media/track.ts';
 import { encodeRecord, type InitRecord, type SegmentRecord, volumeName } from '#recording/index-file.ts';
@@ -25,6 +24,7 @@ import { recover } from '#recording/recovery.ts';
 import type { WriterStep } from '#recording/writer/protocol.ts';
 import { RecordingFiles } from '#recording/writer/recording-files.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
+import { wholeFragment } from '../support/whole-fragment.ts';
 
 const TRACKS: readonly Track[] = [videoTrack(), audioTrack()];
 /** In memory where that is possible, because thousands of files are made durable. */
@@ -50,7 +50,7 @@ function partBytes(rendition: number, number: number, part: number): Uint8Array 
   const track = TRACKS[rendition]!;
   const dts = ticks((number * PARTS_PER_SEGMENT + part) * track.timescale);
   const data = new Uint8Array(60 + 7 * ((number + part) % 5)).fill(1 + rendition + 16 * part + number);
-  return fragment(track, number * PARTS_PER_SEGMENT + part + 1, [
+  return wholeFragment(track, number * PARTS_PER_SEGMENT + part + 1, [
     { dts, pts: dts, durationTicks: track.timescale, keyframe: true, data },
   ]);
 }

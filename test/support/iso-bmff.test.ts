@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ticks } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { readTrack } from './iso-bmff.ts';
+import { wholeFragment } from './whole-fragment.ts';
 
 const TRACK = codecOf('aac').parseConfig(Buffer.from('1190', 'hex'));
 const INIT = Buffer.from(initSegment(TRACK));
 const FRAGMENT = Buffer.from(
-  fragment(TRACK, 7, [
+  wholeFragment(TRACK, 7, [
     { dts: ticks(0), pts: ticks(0), durationTicks: 1024, keyframe: true, data: Buffer.from('a frame') },
   ]),
 );

@@ -3,7 +3,7 @@
  * the volumes.
  */
 import { box, bytes, serialize } from '#media/mp4/box.ts';
-import { type FragmentSample, fragment } from '#media/mp4/fragment.ts';
+import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { readFragment } from '#media/mp4/fragment-reader.ts';
 import { readInit } from '#media/mp4/init-reader.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
@@ -12,6 +12,7 @@ import { sampleDefaults } from '#media/mp4/sample-defaults.ts';
 import type { Track } from '#media/track.ts';
 import { LITERAL, type MovieCut } from '#recording/movie-layout.ts';
 import type { RecordedSamples } from '#recording/recorded-samples.ts';
+import { wholeFragment } from './whole-fragment.ts';
 
 /** A stretch of media with one configuration. Times are session time. */
 export interface Stretch {
@@ -49,7 +50,7 @@ export function recordVolumes(stretches: readonly Stretch[], options: VolumeOpti
     let part: FragmentSample[] = [];
     const flush = () => {
       if (part.length === 0) return;
-      const written = fragment(track, all.parts, part);
+      const written = wholeFragment(track, all.parts, part);
       all.add(written, track, { configuration, segment, volume: volumes.length - 1, at: volumeBytes });
       append(written);
       part = [];

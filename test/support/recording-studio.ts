@@ -75,7 +75,7 @@ export class SegmentMemory implements PartSink {
     if (packaged.type !== 'part') return;
     const ofRendition = this.segments.get(renditionId) ?? new Map<number, Uint8Array[]>();
     this.segments.set(renditionId, ofRendition);
-    ofRendition.set(packaged.msn, [...(ofRendition.get(packaged.msn) ?? []), packaged.bytes]);
+    ofRendition.set(packaged.msn, [...(ofRendition.get(packaged.msn) ?? []), ...packaged.pieces]);
   }
 
   bytes(renditionId: string, msn: number): Buffer {

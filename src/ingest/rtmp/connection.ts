@@ -16,6 +16,7 @@ import {
   USER_CONTROL,
   userControl,
 } from '#media/rtmp/message.ts';
+import { PayloadMemory } from '#media/rtmp/payload-memory.ts';
 import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -110,7 +111,8 @@ export class Connection implements Peer {
   readonly #controlMessages = new Allowance(MAX_CONTROL_MESSAGES_PER_S, 'messages without media in a second');
   readonly #newStarts = new Allowance(MAX_NEW_STARTS_PER_S, 'publishes and changes of configuration in a second');
   readonly #conversation: Conversation;
-  readonly #reader = new ChunkReader(UNAUTHENTICATED_LIMITS);
+  readonly #payloads = new PayloadMemory();
+  readonly #reader = new ChunkReader(UNAUTHENTICATED_LIMITS, (sizeBytes) => this.#payloads.take(sizeBytes));
   readonly #writer = new ChunkWriter();
   #handshake: ServerHandshake | undefined = new ServerHandshake();
   readonly #openedAt: Milliseconds;
@@ -294,6 +296,7 @@ export class Connection implements Peer {
       if (message === undefined) return;
       this.#countMessage(message);
       this.#receive(message);
+      this.#payloads.giveBack(message.payload);
     }
   }
 

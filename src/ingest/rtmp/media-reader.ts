@@ -13,6 +13,7 @@ import type { MediaTag } from '#media/rtmp/media-tag.ts';
 import { MESSAGE, type Message } from '#media/rtmp/message.ts';
 import { RtmpError } from '#media/rtmp/rtmp-error.ts';
 import { TimestampUnwrapper } from '#media/rtmp/timestamp.ts';
+import { SampleMemory } from '#media/sample-memory.ts';
 import { type Track, type TrackId, type TrackKind, trackId } from '#media/track.ts';
 import type { Allowance } from './allowance.ts';
 import { MAX_METADATA_VALUES } from './config.ts';
@@ -43,13 +44,20 @@ const MAX_COMPOSITION_MS = 10_000;
 type Config = Extract<MediaTag, { type: 'config' }>;
 type Frame = Extract<MediaTag, { type: 'frame' }>;
 
+/** A track whose configuration was received. */
+interface OpenTrack {
+  readonly track: Track;
+  readonly readUnit: AccessUnitReader;
+  readonly memory: SampleMemory;
+}
+
 /** Reads the media of one publish. */
 export class MediaReader {
   readonly #publication: Publication;
   readonly #faults: FaultCounter;
   readonly #newStarts: Allowance;
   readonly #clock = new TimestampUnwrapper();
-  readonly #tracks = new Map<TrackKind, { readonly track: Track; readonly readUnit: AccessUnitReader }>();
+  readonly #tracks = new Map<TrackKind, OpenTrack>();
   /**
    * By how many milliseconds the decoding times are too late. Some encoders send frames that would be shown before they are decoded (Ecamm
    * Live, for still images). Their presentation times must stay, or frames would change places, so all later frames are decoded earlier
@@ -69,7 +77,7 @@ export class MediaReader {
   }
 
   /**
-   * Reads the next message.
+   * Reads the next message. Its payload may be used for another one afterwards.
    * @returns the number of bytes of media in the message
    * @throws {UnplayableMediaError} when the encoder must be configured differently
    * @throws {RtmpError} when the publisher changes its configuration or its metadata too often
@@ -114,7 +122,11 @@ export class MediaReader {
     if (before?.codec === codec && data.equals(before.config)) return;
     this.#newStarts.use();
     const track = this.#completed(parsed(kind, () => codecOf(codec).parseConfig(data)));
-    this.#tracks.set(kind, { track, readUnit: codecOf(codec).accessUnitReader(track) });
+    this.#tracks.set(kind, {
+      track,
+      readUnit: codecOf(codec).accessUnitReader(track),
+      memory: new SampleMemory(kind),
+    });
     this.#publication.track(track, TRACK_IDS[kind]);
   }
 
@@ -126,18 +138,18 @@ export class MediaReader {
 
   #write(kind: TrackKind, timestamp: number, { codec, offsetMs, compositionMs, data }: Frame): void {
     const timeMs = this.#clock.unwrap(timestamp) + offsetMs;
-    const { track, readUnit } = this.#tracks.get(kind) ?? {};
-    if (track?.codec !== codec || readUnit === undefined) {
+    const open = this.#tracks.get(kind);
+    if (open?.track.codec !== codec) {
       this.#faults.count(`${kind}_without_config`);
       return;
     }
+    const { track, readUnit, memory } = open;
     const unit = readOrMalformed(data, readUnit);
     if (unit === 'malformed') {
       this.#faults.count(`${kind}_malformed`);
       return;
     }
-    const { empty, ...content } = unit;
-    if (empty) {
+    if (unit.empty) {
       this.#faults.count(`${kind}_empty`);
       return;
     }
@@ -148,7 +160,9 @@ export class MediaReader {
     const ticksPerMs = track.timescale / 1000;
     const dts = Math.round((timeMs - lateMs) * ticksPerMs);
     const pts = dts + (shownAfterMs + lateMs) * ticksPerMs;
-    this.#publication.packet({ kind, dts: ticks(dts), pts: ticks(pts), ...content }, TRACK_IDS[kind]);
+    const { keyframe } = unit;
+    const packet = { kind, dts: ticks(dts), pts: ticks(pts), keyframe, data: memory.keep(unit.data) };
+    this.#publication.packet(packet, TRACK_IDS[kind]);
   }
 
   /** Reads metadata. What cannot be read is ignored, because metadata is optional. */

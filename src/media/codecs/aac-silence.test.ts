@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ticks } from '#lib/units.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { decode } from '#test/support/decode.ts';
+import { wholeFragment } from '#test/support/whole-fragment.ts';
 import { parseAudioSpecificConfig } from './aac.ts';
 import { silentFrame } from './aac-silence.ts';
 
@@ -25,7 +25,7 @@ for (const [channelConfiguration, channels] of [
       const at = ticks(index * 1024);
       return { dts: at, pts: at, durationTicks: 1024, keyframe: true, data: silentFrame(track) };
     });
-    const { sound, complaints } = await decode([initSegment(track), fragment(track, 1, samples)]);
+    const { sound, complaints } = await decode([initSegment(track), wholeFragment(track, 1, samples)]);
     assert.deepEqual(complaints, []);
     assert.deepEqual([sound?.channels, sound?.sampleRate, sound?.beepsS], [channels, 48_000, []]);
     assert.ok(Math.abs(sound!.endS - 47 * (1024 / 48_000)) < 0.03);

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
 import { CONFIGS } from '#test/fuzz/recorded.ts';
+import { wholeFragment } from '#test/support/whole-fragment.ts';
 import { box, bytes, serialize } from './box.ts';
 import { type ReadAt, type Walked, walkBoxes } from './box-walk.ts';
-import { fragment } from './fragment.ts';
 import { readFragment } from './fragment-reader.ts';
 import { initSegment } from './init-segment.ts';
 import { sampleDefaults } from './sample-defaults.ts';
@@ -22,7 +22,7 @@ const reader =
 const walk = (file: Uint8Array, from = 0): readonly Walked[] => [...walkBoxes(reader(file), from, file.length)];
 
 const part = fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 120 }).map((payloads) =>
-  fragment(
+  wholeFragment(
     TRACK,
     0,
     payloads.map((data, index) => ({

@@ -4,8 +4,9 @@ import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
 import { CONFIGS } from '#test/fuzz/recorded.ts';
+import { wholeFragment } from '#test/support/whole-fragment.ts';
 import { serialize } from './box.ts';
-import { type FragmentSample, fragment } from './fragment.ts';
+import type { FragmentSample } from './fragment.ts';
 import { fragmentBytes, readFragment } from './fragment-reader.ts';
 import { readInit } from './init-reader.ts';
 import { initSegment } from './init-segment.ts';
@@ -37,7 +38,7 @@ const written = fc
       dts += rest.durationTicks;
       return { ...at, ...rest };
     });
-    return { track, sequenceNumber, start, samples, bytes: fragment(track, sequenceNumber, samples) };
+    return { track, sequenceNumber, start, samples, bytes: wholeFragment(track, sequenceNumber, samples) };
   });
 
 describe('a fragment', () => {

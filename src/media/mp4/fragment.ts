@@ -2,6 +2,7 @@
  * Writes fragments: a run of samples as `moof` and `mdat`, a CMAF chunk (ISO/IEC 23000-19 §7.3.2.3). A part is one fragment.
  */
 import type { Ticks } from '#lib/units.ts';
+import { adjoining } from '#media/sample-memory.ts';
 import type { Track } from '#media/track.ts';
 import {
   COMPOSITION_OFFSETS,
@@ -33,14 +34,25 @@ const TFDT = 20;
 const TRUN = 20;
 
 /**
- * Writes samples of one track as a fragment, in one allocation, each sample's bytes copied once.
+ * The most pieces of samples that are left where they are. More of them, as when each sample has a buffer of its own, are copied together:
+ * viewers are sent each piece by itself.
+ */
+const MAX_RUNS = 3;
+
+/**
+ * Writes samples of one track as a fragment. Samples that are next to each other in memory are not copied.
  *
  * Values that the init segment states for every sample are left out. For audio these are all but the size, a tenth of the bytes. The
  * fragment is written field by field and not as a tree like the init segment, because a server writes hundreds a second.
  * @param sequenceNumber the ascending number of the fragment in its rendition, 32 bits
  * @param samples in decoding order, at least one
+ * @returns the fragment in pieces, which share the bytes of the samples
  */
-export function fragment(track: Track, sequenceNumber: number, samples: readonly FragmentSample[]): Uint8Array {
+export function fragment(
+  track: Track,
+  sequenceNumber: number,
+  samples: readonly FragmentSample[],
+): readonly Uint8Array[] {
   const [first] = samples;
   if (first === undefined) throw new RangeError('A fragment needs at least one sample.');
   if (first.dts < 0) throw new RangeError(`A fragment cannot start at ${first.dts}, before time 0.`);
@@ -49,7 +61,9 @@ export function fragment(track: Track, sequenceNumber: number, samples: readonly
   const trafBytes = HEADER + TFHD + TFDT + trunBytes;
   const moofBytes = HEADER + MFHD + trafBytes;
 
-  const writer = new FieldWriter(moofBytes + HEADER + payloadBytes);
+  const runs = adjoining(samples);
+  const isCopied = runs.length > MAX_RUNS;
+  const writer = new FieldWriter(moofBytes + HEADER + (isCopied ? payloadBytes : 0));
   writer.header(moofBytes, 'moof');
   writer.header(MFHD, 'mfhd');
   writer.u32(0);
@@ -73,8 +87,9 @@ export function fragment(track: Track, sequenceNumber: number, samples: readonly
     if (flags & COMPOSITION_OFFSETS) writer.u32(sample.pts - sample.dts); // signed: two's complement
   }
   writer.header(HEADER + payloadBytes, 'mdat');
-  for (const { data } of samples) writer.bytes(data);
-  return writer.written;
+  if (!isCopied) return [writer.written, ...runs];
+  for (const run of runs) writer.bytes(run);
+  return [writer.written];
 }
 
 /** Decides which fields `trun` (§8.8.8.2) has for each sample: those in which any sample differs from the track's defaults. */

@@ -1,7 +1,7 @@
 /**
  * Assembles messages from chunks (Adobe RTMP 1.0 §5.3), in whatever slices the network delivers them.
  *
- * Each payload is copied once, into a buffer of its exact size; nothing else is done per byte.
+ * Each payload is copied once, into a buffer for it alone; nothing else is done per byte.
  */
 import { MESSAGE, type Message, readUint32 } from './message.ts';
 import { RtmpError } from './rtmp-error.ts';
@@ -62,9 +62,12 @@ export class ChunkReader {
   #current: ChunkStream | undefined;
   #chunkLeft = 0;
   #incompleteBytes = 0;
+  readonly #allocate: (sizeBytes: number) => Buffer;
 
-  constructor(limits: ChunkLimits) {
+  /** @param allocate returns memory for one payload, of exactly this size. It need not be cleared */
+  constructor(limits: ChunkLimits, allocate: (sizeBytes: number) => Buffer = Buffer.allocUnsafe) {
     this.#limits = limits;
+    this.#allocate = allocate;
   }
 
   /** Changes the limits for messages that begin from now on. */
@@ -199,7 +202,7 @@ export class ChunkReader {
       }
       this.#incompleteBytes += stream.length;
       stream.timestamp = timestamp >>> 0;
-      stream.payload = Buffer.allocUnsafe(stream.length);
+      stream.payload = this.#allocate(stream.length);
       stream.filled = 0;
     }
     this.#current = stream;

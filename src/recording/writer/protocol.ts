@@ -33,7 +33,7 @@ export type WriterStep = {
       readonly type: 'part';
       readonly rendition: number;
       readonly offsetTicks: number;
-      readonly bytes: Uint8Array;
+      readonly bytes: Uint8Array<ArrayBuffer>;
     }
   /** Appends a record to the index of the period of the rendition's volume. */
   | { readonly type: 'segment_end'; readonly rendition: number; readonly record: Uint8Array }
@@ -45,7 +45,7 @@ export type WriterStep = {
       readonly period: number;
       readonly kind: PictureKind;
       readonly atMs: number;
-      readonly bytes: Uint8Array;
+      readonly bytes: Uint8Array<ArrayBuffer>;
     }
   /** Makes everything durable and closes all files. */
   | { readonly type: 'pause' }

@@ -63,7 +63,10 @@ export class WriterThread implements AsyncDisposable {
     this.#pendingBytes += sizeBytes;
   }
 
-  /** Posts a step. @param done called once with the result, or with a failure when the thread died or is closed */
+  /**
+   * Posts a step. Its `bytes` must have a buffer of their own, which is handed to the thread.
+   * @param done called once with the result, or with a failure when the thread died or is closed
+   */
   post(step: WriterStep, done: (result: StepResult) => void): void {
     const sizeBytes = 'bytes' in step ? step.bytes.length : 0;
     if (this.#isClosed) {
@@ -97,7 +100,8 @@ export class WriterThread implements AsyncDisposable {
     this.#running = this.#waiting.splice(0, count);
     try {
       this.#worker ??= this.#start();
-      this.#worker.postMessage(this.#running.map(({ step }) => step));
+      const steps = this.#running.map(({ step }) => step);
+      this.#worker.postMessage(steps, steps.flatMap(ownBuffer));
     } catch (error) {
       this.#lost(this.#worker, String(error)); // the system has no thread left
     }
@@ -148,4 +152,9 @@ export class WriterThread implements AsyncDisposable {
       this.#options.logger.error({ err: error }, 'a recording failed');
     }
   }
+}
+
+/** The buffer of a step's media, which the thread takes over instead of copying it. */
+function ownBuffer(step: WriterStep): readonly ArrayBuffer[] {
+  return 'bytes' in step ? [step.bytes.buffer] : [];
 }

@@ -5,12 +5,12 @@ import { ticks } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
 import { box, bytes, serialize } from '#media/mp4/box.ts';
 import { walkBoxes } from '#media/mp4/box-walk.ts';
-import { fragment } from '#media/mp4/fragment.ts';
 import { fragmentBytes, readFragment } from '#media/mp4/fragment-reader.ts';
 import { readInit } from '#media/mp4/init-reader.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import { MalformedMp4Error } from '#media/mp4/malformed-mp4.ts';
 import { sampleDefaults } from '#media/mp4/sample-defaults.ts';
+import { wholeFragment } from '../../support/whole-fragment.ts';
 import { CONFIGS } from '../recorded.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
@@ -30,9 +30,9 @@ const samples = (count: number, reordered: number) =>
     data: Uint8Array.of(index),
   }));
 const FRAGMENTS = [
-  fragment(VIDEO, 7, samples(3, 3000)),
-  fragment(VIDEO, 8, samples(1, 0)),
-  fragment(AUDIO, 9, samples(4, 0)),
+  wholeFragment(VIDEO, 7, samples(3, 3000)),
+  wholeFragment(VIDEO, 8, samples(1, 0)),
+  wholeFragment(AUDIO, 9, samples(4, 0)),
 ];
 
 /** One fragment. */
