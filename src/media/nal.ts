@@ -7,11 +7,12 @@ import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 const MAX_NAL_UNITS = 4096;
 
 /**
- * Yields the NAL units of one access unit, in order, as views of its bytes. Empty ones are skipped.
+ * Finds the NAL units of one access unit, in order. Empty ones are skipped.
  * @param lengthSize size of each length in bytes, from the track's configuration: 1, 2 or 4
+ * @param visit called with where each NAL unit starts and ends in `data`. A view of each would be most of the garbage that a packet leaves
  * @throws {MalformedAccessUnitError} when a NAL unit runs past the end, or there are too many
  */
-export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8Array, void, undefined> {
+export function visitNalUnits(data: Uint8Array, lengthSize: number, visit: (start: number, end: number) => void): void {
   let at = 0;
   for (let count = 0; at < data.length; count++) {
     if (count === MAX_NAL_UNITS) {
@@ -20,14 +21,14 @@ export function* nalUnits(data: Uint8Array, lengthSize: number): Generator<Uint8
     const start = at + lengthSize;
     if (start > data.length) throw new MalformedAccessUnitError('The access unit ends within a NAL unit length.');
     let length = 0;
-    for (; at < start; at++) length = length * 256 + (data[at] as number);
+    for (; at < start; at++) length = length * 256 + data[at]!;
     const end = start + length;
     if (end > data.length) {
       throw new MalformedAccessUnitError(
         `A NAL unit states ${length} bytes where ${data.length - start} bytes are left in the access unit.`,
       );
     }
-    if (length > 0) yield data.subarray(start, end);
+    if (length > 0) visit(start, end);
     at = end;
   }
 }

@@ -5,11 +5,11 @@
 import { AV_PIX_FMT_YUV420P } from 'node-av/constants';
 import { FFmpegError, Frame } from 'node-av/lib';
 import { OBU, obus } from '#media/codecs/av1-obu.ts';
-import { nalUnits } from '#media/nal.ts';
 import type { VideoCodec } from '#media/track.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { VideoEncoder } from '#transcode/worker/video-encoder.ts';
 import { makeClip } from './clip.ts';
+import { nalUnits } from './nal-units.ts';
 import { accessUnit, obuOf, resizedAvcSps, resizedHevcSps, resizedSequence } from './parameter-sets.ts';
 
 const SIZE = { width: 640, height: 360 };
@@ -37,7 +37,7 @@ const MAKERS: Record<VideoCodec, (size: typeof SIZE) => OversizedUnits> = {
     // FFmpeg ties a PPS to the SPS before it, so another SPS takes effect only with the next PPS.
     const ppsAt = 8 + spsLength + 3;
     const pps = config.subarray(ppsAt, ppsAt + config[ppsAt - 1]!);
-    const slices = (data: Uint8Array) => [...nalUnits(data, 4)].filter((nal) => (nal[0]! & 0x1f) <= 5);
+    const slices = (data: Uint8Array) => nalUnits(data, 4).filter((nal) => (nal[0]! & 0x1f) <= 5);
     return { config, units: packets.map(({ data }) => accessUnit(sps, pps, ...slices(data))) };
   },
 

@@ -4,7 +4,7 @@
 import { InBandSets } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
-import { nalUnits, withLengths } from '#media/nal.ts';
+import { visitNalUnits, withLengths } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
 import { parseH264Sps } from './h264-sps.ts';
@@ -18,6 +18,8 @@ const FIRST_SLICE = 1;
 const NAL_IDR = 5;
 const NAL_SPS = 7;
 const NAL_PPS = 8;
+/** The bits of a NAL unit's first byte that hold its type (§7.3.1). */
+const TYPE_BITS = 0x1f;
 
 /**
  * Reads an AVCDecoderConfigurationRecord, the body of `avcC`, into a track. The bytes are copied. The first SPS describes the track. The
@@ -64,14 +66,16 @@ export function avcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCont
   const sets = new InBandSets(parseH264Sps);
   return (data) => {
     sets.unit(data.length);
-    let content: UnitContent = { keyframe: false, empty: true };
-    for (const nal of nalUnits(data, lengthSize)) {
-      const type = nalType(nal);
-      if (type === NAL_SPS) sets.read(nal);
-      if (type < FIRST_SLICE || type > NAL_IDR) continue;
-      content = { keyframe: content.keyframe || type === NAL_IDR, empty: false };
-    }
-    return content;
+    let keyframe = false;
+    let empty = true;
+    visitNalUnits(data, lengthSize, (start, end) => {
+      const type = data[start]! & TYPE_BITS;
+      if (type === NAL_SPS) sets.read(data.subarray(start, end));
+      if (type < FIRST_SLICE || type > NAL_IDR) return;
+      keyframe ||= type === NAL_IDR;
+      empty = false;
+    });
+    return { keyframe, empty };
   };
 }
 
@@ -130,6 +134,6 @@ function readNals(config: Uint8Array, start: number, count: number): { nals: Uin
   return { nals, end };
 }
 
-const nalType = (nal: Uint8Array): number => nal[0]! & 0x1f;
+const nalType = (nal: Uint8Array): number => nal[0]! & TYPE_BITS;
 
 const hexByte = (value: number): string => value.toString(16).padStart(2, '0');

@@ -4,7 +4,7 @@
 import { InBandSets, parsed } from '#media/in-band-sets.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
 import type { Piece } from '#media/mp4/box.ts';
-import { nalUnits, withLengths } from '#media/nal.ts';
+import { visitNalUnits, withLengths } from '#media/nal.ts';
 import { VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { UnitContent } from '#media/unit-content.ts';
 import { type ProfileTierLevel, parseH265Sps } from './h265-sps.ts';
@@ -63,16 +63,17 @@ export function hevcUnitReader(track: VideoTrack): (data: Uint8Array) => UnitCon
   const sets = new InBandSets(checkSet);
   return (data) => {
     sets.unit(data.length);
-    let content: UnitContent = { keyframe: false, empty: true };
-    for (const nal of nalUnits(data, lengthSize)) {
-      const type = nalType(nal);
-      if (type === NAL_SPS) sets.read(nal);
-      else if (isParameterSet(nal)) parsed(() => checkSet(nal));
-      if (type > LAST_SLICE) continue;
-      const isStart = type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
-      content = { keyframe: content.keyframe || isStart, empty: false };
-    }
-    return content;
+    let keyframe = false;
+    let empty = true;
+    visitNalUnits(data, lengthSize, (start, end) => {
+      const type = typeIn(data[start]!);
+      if (type === NAL_SPS) sets.read(data.subarray(start, end));
+      else if (PARAMETER_SETS.has(type)) parsed(() => checkSet(data.subarray(start, end)));
+      if (type > LAST_SLICE) return;
+      keyframe ||= type >= FIRST_RANDOM_ACCESS && type <= LAST_RANDOM_ACCESS;
+      empty = false;
+    });
+    return { keyframe, empty };
   };
 }
 
@@ -202,7 +203,10 @@ function checkSet(nal: Uint8Array): void {
 
 const isParameterSet = (nal: Uint8Array): boolean => PARAMETER_SETS.has(nalType(nal));
 
-const nalType = (nal: Uint8Array): number => (nal[0]! >> 1) & 0x3f;
+const nalType = (nal: Uint8Array): number => typeIn(nal[0]!);
+
+/** The type of a NAL unit, from its first byte. */
+const typeIn = (first: number): number => (first >> 1) & 0x3f;
 
 const hex = (value: number): string => value.toString(16).toUpperCase();
 

@@ -2,7 +2,8 @@
  * The splitter of NAL units, and the removal of emulation prevention bytes.
  */
 import { MalformedAccessUnitError } from '#media/malformed-access-unit.ts';
-import { nalUnits, withoutEmulationPrevention } from '#media/nal.ts';
+import { withoutEmulationPrevention } from '#media/nal.ts';
+import { nalUnits } from '../../support/nal-units.ts';
 import { UNITS } from '../recorded.ts';
 import { behaviour, magnitude, must, type Target } from '../target.ts';
 
