@@ -179,6 +179,7 @@ export class Connection implements Peer {
       this.#heardAt = now;
       this.#hasHeard = false;
       this.#isPinged = false;
+      this.#conversation.heard();
     }
     if (this.#closeBy !== undefined) {
       if (now >= this.#closeBy) this.#socket.destroy();
@@ -243,7 +244,6 @@ export class Connection implements Peer {
     if (this.#closeBy !== undefined) return;
     this.#handle(() => {
       this.#countRead(slice);
-      this.#conversation.heard();
       this.#read(slice);
       this.#acknowledge();
     });

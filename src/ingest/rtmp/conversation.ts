@@ -143,7 +143,7 @@ export class Conversation {
     }
   }
 
-  /** Notes that bytes were received. */
+  /** Notes that bytes were received since the last call. */
   heard(): void {
     if (this.#state.phase === 'publishing') this.#state.publication.heard();
   }
