@@ -65,7 +65,10 @@ export class ChunkReader {
   readonly #allocate: (sizeBytes: number) => Buffer;
 
   /** @param allocate returns memory for one payload, of exactly this size. It need not be cleared */
-  constructor(limits: ChunkLimits, allocate: (sizeBytes: number) => Buffer = Buffer.allocUnsafe) {
+  constructor(
+    limits: ChunkLimits,
+    allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafe(sizeBytes),
+  ) {
     this.#limits = limits;
     this.#allocate = allocate;
   }
