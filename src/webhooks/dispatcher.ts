@@ -8,6 +8,7 @@ import { MillraceError } from '#domain/errors.ts';
 import type { WebhookId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
+import { within } from '#lib/within.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -100,7 +101,7 @@ export class Dispatcher implements AsyncDisposable {
     if (this.#slots.taken === 0) this.#stopping.abort();
     for (const queue of this.#queues.values()) queue.wake();
     // Results that are not stored by then are lost, and those events are sent again.
-    await Promise.race([Promise.all(this.#running), pause(DRAIN_MS + STORE_MS)]);
+    await within(DRAIN_MS + STORE_MS, Promise.all(this.#running));
     clearTimeout(stop);
     clearInterval(this.#renewal);
   }
