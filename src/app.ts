@@ -88,6 +88,8 @@ export interface AppOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly metrics: Metrics;
+  /** How long a request for media is held. A test whose clock stands still needs longer than the default of a presentation. */
+  readonly longestHoldMs?: number | undefined;
   /** Called whenever a request has presented a valid API key. */
   readonly onKeyUse?: (id: ApiKeyId) => void;
   /** Whether somebody sits at the terminal that the server was started from. */
@@ -258,7 +260,7 @@ async function startRecordings(
 
 /** Resumes the sessions that an earlier process left, and becomes ready for publishers. */
 async function startSessions(parts: AsyncDisposableStack, config: Config, options: AppOptions): Promise<Sessions> {
-  const { store, logger, clock, metrics } = options;
+  const { store, logger, clock, metrics, longestHoldMs } = options;
   const nodeId = nodeIdOf(config.store.dataDir);
   const onLost = (streamId: StreamId): void => registry.disconnect(streamId, 'replaced');
   let lease: NodeLease | undefined;
@@ -280,7 +282,8 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
       settings: { ...config.hls, ...config.live, quotas: config.quotas },
       nodeId,
       isShared: store.isShared,
-      createPresentation,
+      createPresentation: (presentation) =>
+        createPresentation({ ...presentation, ...(longestHoldMs !== undefined && { longestHoldMs }) }),
       openTranscoder: (request) => transcoders.open(request),
       memory: createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024),
       recorders: recordings.recorders,

@@ -54,6 +54,8 @@ export interface MediaMemory {
 export interface PresentationOptions {
   /** EXT-X-TARGETDURATION in whole seconds. Constant for the session. */
   readonly targetDurationS: number;
+  /** How long a request is held for an answer, in milliseconds: three target durations by default (rfc8216bis §6.2.5.2). */
+  readonly longestHoldMs?: number;
   /** The length of the media that a live playlist lists, in seconds. */
   readonly windowS: number;
   /** The media sequence number of the segment with ordinal 0. */

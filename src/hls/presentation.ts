@@ -59,6 +59,7 @@ class LivePresentation implements Presentation, MemoryHolder {
   #multivariant: PlaylistText | undefined;
   #phase: 'live' | 'ended' | 'closed' = 'live';
   readonly #account: MemoryAccount;
+  readonly #longestHoldMs: number;
   #memory: 'enough' | 'exhausted' | 'reported' = 'enough';
 
   constructor(options: PresentationOptions) {
@@ -66,7 +67,8 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.bound = { maxBytes: options.memory.limitBytes, whenFull: 'end_session' };
     this.#account = options.memory.open(options.memoryUser, this);
     this.#sinks = new PartSinks(options.onSinkFailed);
-    this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
+    this.#longestHoldMs = options.longestHoldMs ?? 3 * options.targetDurationS * 1000;
+    this.#waiting = new WaitingRoom(this.#longestHoldMs);
   }
 
   get stats() {
@@ -156,6 +158,7 @@ class LivePresentation implements Presentation, MemoryHolder {
       firstMediaSequence,
       firstDiscontinuitySequence,
       addedS: this.#leadS,
+      longestHoldMs: this.#longestHoldMs,
       host: {
         reserve: (sizeBytes) => this.#reserve(sizeBytes),
         release: (sizeBytes) => this.#account.give(sizeBytes),

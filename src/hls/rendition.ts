@@ -39,6 +39,8 @@ export interface RenditionOptions extends Omit<PackagerOptions, 'output'> {
   readonly track: Track;
   /** The session time that the other renditions had reached when this one was added. */
   readonly addedS: number;
+  /** How long a request is held for an answer, in milliseconds. */
+  readonly longestHoldMs: number;
   readonly host: RenditionHost;
 }
 
@@ -65,7 +67,7 @@ export class Rendition {
   constructor(options: RenditionOptions) {
     this.#options = options;
     this.#bitrates = new BitrateMeter(options.targetDurationS);
-    this.#waiting = new WaitingRoom(3 * options.targetDurationS * 1000);
+    this.#waiting = new WaitingRoom(options.longestHoldMs);
     this.packager = new Packager(options.track, {
       ...options,
       output: {

@@ -11,7 +11,7 @@ import { startPublisher } from '../support/publisher.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
-import { CHEAP, inTime, PATIENT, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertAligned,
@@ -106,7 +106,7 @@ test('audio made of Opus has no hole when its transcoder is killed, and is in st
 }, async () => {
   const audio = { codec: 'opus' } as const;
   const media = inTime(await recordMedia({ durationS: 6, video: SIZE, audio }));
-  await using server = await startSteppedServer({ settings: PATIENT });
+  await using server = await startSteppedServer();
   const stream = await server.api.createStream({ profiles: [] });
   const viewer = startSteppedViewer(server, stream);
   await using first = await server.connect(stream);

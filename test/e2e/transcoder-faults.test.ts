@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
@@ -15,7 +14,7 @@ import type { PlaylistSegment } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
-import { CHEAP, inTime, PATIENT, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, inTime, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertEveryFrame,
@@ -41,6 +40,8 @@ const SMALL = { name: 'small', bitrate: 200_000, fps: 0, width: 256, height: 144
 /** A profile that costs hardly any CPU. */
 const TINY = { width: 320, height: 180, bitrateBps: 200_000, fps: { num: FPS, den: 1 }, gop: FPS };
 const STARTS_WITHIN_MS = 30_000;
+/** When a transcoder starts: at the second keyframe, in milliseconds since the start of the publish. */
+const STARTS_AT_MS = 1200;
 /** Half of how long the first viewers are made to wait. */
 const SLOW_START_MS = 2000;
 
@@ -191,17 +192,26 @@ test('ten transcoders killed, one after another, interrupt no source and leave n
 });
 
 test('a viewer who comes while the transcoder is slow to start can choose its renditions all the same', async () => {
-  await using server = await startServerProcess({ settings: CHEAP });
+  const media = await recordMedia({ durationS: 4, video: TINY });
+  await using server = await startSteppedServer({ settings: CHEAP });
   const stream = await server.api.createStream({ profiles: [SMALL] });
-  await using publisher = await startPublisher({
-    url: server.rtmpUrl(stream.streamKey),
-    video: TINY,
+  await using client = await server.connect(stream);
+  // The server is this process.
+  const transcoder = () => childrenOf(process.pid)[0]?.pid;
+  let firstAnswer: Promise<readonly string[]> | undefined;
+  await server.send(client, {
+    stream,
+    sendings: inTime(media),
+    isUnaided: (atMs) => atMs < SLOW_START_MS,
+    afterStep: async (atMs) => {
+      if (atMs === STARTS_AT_MS) {
+        process.kill(await waitFor(transcoder, { what: 'a transcoder' }), 'SIGSTOP');
+        firstAnswer = variants(server, stream, 1);
+      }
+      if (atMs === SLOW_START_MS - STEP_MS) process.kill(transcoder()!, 'SIGCONT');
+    },
   });
-  const transcoder = await waitFor(() => childrenOf(server.pid)[0]?.pid, { what: 'a transcoder' });
-  process.kill(transcoder, 'SIGSTOP');
-  const firstAnswer = variants(server, stream, 1);
-  await sleep(publisher.startedAtMs + SLOW_START_MS - Date.now());
-  process.kill(transcoder, 'SIGCONT');
+  client.unpublish(stream.streamKey);
   assert.deepEqual(await firstAnswer, ['source', 'small']);
 });
 
@@ -244,7 +254,7 @@ async function suffer({ signal }: Fault) {
     durationS: DURATION_S,
     video: { width: 320, height: 180, bitrateBps: 300_000, fps: { num: FPS, den: 1 }, gop: FPS },
   });
-  await using server = await startSteppedServer({ settings: { ...CHEAP, ...PATIENT } });
+  await using server = await startSteppedServer({ settings: CHEAP });
   const stream = await server.api.createStream({ profiles: [SMALL] });
   // The server is this process.
   const transcoders = () => childrenOf(process.pid);
@@ -292,11 +302,7 @@ function wholeSince(segments: readonly PlaylistSegment[], atMs: number): readonl
 }
 
 /** The names of its variants, once there are so many. */
-async function variants(
-  server: ServerProcess,
-  { playbackId }: CreatedStream,
-  count: number,
-): Promise<readonly string[]> {
+async function variants(server: TestServer, { playbackId }: CreatedStream, count: number): Promise<readonly string[]> {
   return await waitFor(
     async () => {
       const { status, body } = await get(server.playlistUrl(playbackId));

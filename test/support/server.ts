@@ -66,8 +66,11 @@ export interface ServerProcess extends TestServer {
 /**
  * Starts every part in this process.
  * @param options.clock in place of the machine's
+ * @param options.longestHoldMs how long requests for media are held by the machine's clock
  */
-export async function startServer(options: ServerOptions & { readonly clock?: Clock } = {}): Promise<TestServer> {
+export async function startServer(
+  options: ServerOptions & { readonly clock?: Clock; readonly longestHoldMs?: number } = {},
+): Promise<TestServer> {
   await using parts = new AsyncDisposableStack();
   const dataDir = options.dataDir ?? (await temporaryFolder(parts));
   const apiKey = options.apiKey ?? randomKey();
@@ -81,7 +84,9 @@ export async function startServer(options: ServerOptions & { readonly clock?: Cl
   );
   const bootstrapKey = new Secret(apiKey);
   await ensureFirstKey({ store, clock, logger, dataDir, terminal: undefined, bootstrapKey });
-  const { addresses } = parts.use(await startApp(config, { store, logger, clock, metrics }));
+  const { addresses } = parts.use(
+    await startApp(config, { store, logger, clock, metrics, longestHoldMs: options.longestHoldMs }),
+  );
   const portOf = (wanted: string) => addresses.ingest.find(({ scheme }) => scheme === wanted)?.port ?? 0;
   const endpoints = {
     url: `${config.http.tlsCert === undefined ? 'http' : 'https'}://127.0.0.1:${addresses.http.port}`,

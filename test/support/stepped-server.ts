@@ -20,13 +20,11 @@ const TURN_MS = 300;
 const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
 /** Settings of a server in tests that do not look at the quality of renditions. */
 export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
-/**
- * Settings of a server whose clock stands still while a transcoder is replaced. Requests are held for three target durations by a clock
- * that goes on, and a machine that is busy takes its time. Segments are as long as with any target duration.
- */
-export const PATIENT = { MILLRACE_SEGMENT_TARGET_DURATION_S: '10' };
 /** The longest wait for a transcoder to start, on a machine that may be busy. */
 const STEP_TIMEOUT_MS = 60_000;
+
+/** Requests are held by the clock of the machine, which goes on while that of the test stands still. Longer than any test. */
+const HOLD_MS = 600_000;
 
 /** A clock that moves only with {@link SteppedClock.advance}. */
 export class SteppedClock implements Clock {
@@ -84,7 +82,7 @@ export interface SteppedServer extends TestServer {
 /** Starts the server. */
 export async function startSteppedServer(options: Pick<ServerOptions, 'settings'> = {}): Promise<SteppedServer> {
   const clock = new SteppedClock();
-  const server = await startServer({ settings: { ...UNLIMITED, ...options.settings }, clock });
+  const server = await startServer({ settings: { ...UNLIMITED, ...options.settings }, clock, longestHoldMs: HOLD_MS });
   return {
     ...server,
     clock,
