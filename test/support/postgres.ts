@@ -1,5 +1,5 @@
 /**
- * A real PostgreSQL for tests, from npm: on a free port of the loopback interface, with a password, every commit on the disk.
+ * A real PostgreSQL for tests, from npm: on a free port of the loopback interface, with a password. Commits survive a crash of the server.
  *
  * It refuses to run as root, so root starts it as `nobody`. Pausing needs `/proc` (Linux).
  */
@@ -23,13 +23,16 @@ const unprivileged = isRoot ? { uid: NOBODY, gid: NOBODY } : {};
 const USER = 'owner_of_tests';
 const PASSWORD = `secret-${randomBytes(12).toString('hex')}`;
 
-/** Settings for little memory and few log lines, with every commit durable. */
+/**
+ * Settings for little memory and few log lines. Files are not flushed: a commit survives the end of the server, however abrupt, because the
+ * operating system has it by then. Only a power failure would lose it, and tests would wait for the disk that all of them share.
+ */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '200',
   shared_buffers: '16MB',
-  fsync: 'on',
+  fsync: 'off',
   jit: 'off',
 };
 
