@@ -1,0 +1,73 @@
+/**
+ * A server with a few things on it, and a browser in which somebody is signed in to its dashboard.
+ */
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { CreatedStream } from '../support/api-client.ts';
+import { launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
+
+/** The window of a desktop. */
+export const DESK = { viewport: { width: 1280, height: 800 } };
+/** The window of a phone. */
+export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+/** Text that would run as a script in a page that inserted it as HTML. It is the name of a stream. */
+export const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
+
+/** The dashboard of a server without live streams. */
+export interface TestDashboard extends AsyncDisposable {
+  readonly server: ServerProcess;
+  readonly chromium: TestBrowser;
+  /** A stream named "the evening show". */
+  readonly stream: CreatedStream;
+  /** A webhook named "shop". */
+  readonly webhookId: string;
+  /** The address of a page of the dashboard. */
+  readonly url: (path: string) => string;
+  /** Opens a page. The admin is signed in, in one browser session for all pages that are opened so. */
+  readonly openSignedIn: (path: string, options?: BrowserContextOptions) => Promise<WatchedPage>;
+  /** Signs in on the page that asks for a key, in a browser session of its own. */
+  readonly signInWithKey: (page: Page, key: string) => Promise<void>;
+}
+
+/** Starts the server and the browser. */
+export async function startDashboard(): Promise<TestDashboard> {
+  await using parts = new AsyncDisposableStack();
+  const server = parts.use(await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } }));
+  const chromium = parts.use(await launchChromium());
+  const stream = await server.api.createStream({ name: 'the evening show' });
+  await server.api.createStream({ name: SCRIPT });
+  const webhook = await server.api.request('POST', '/webhook', {
+    name: 'shop',
+    url: 'https://example.com/hook',
+    events: ['stream.started'],
+  });
+  const { id: webhookId } = (await webhook.json()) as { id: string };
+  const url = (path: string) => `${server.url}/dashboard${path === '/' ? '' : path}`;
+
+  async function signInWithKey(page: Page, key: string): Promise<void> {
+    await page.goto(url('/'));
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.locator('main#content[tabindex]').waitFor();
+  }
+
+  await using first = await chromium.newPage();
+  await signInWithKey(first.page, server.apiKey);
+  const storageState = await first.page.context().storageState();
+
+  const running = parts.move();
+  return {
+    server,
+    chromium,
+    stream,
+    webhookId,
+    url,
+    signInWithKey,
+    openSignedIn: async (path, options = DESK) => {
+      const watched = await chromium.newPage({ reducedMotion: 'reduce', storageState, ...options });
+      await watched.page.goto(url(path));
+      return watched;
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * The pages of the dashboard in a real browser: every page on a large screen and on a phone, light and dark, and what it may load and cost.
+ */
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { AxeBuilder } from '@axe-core/playwright';
+import { NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { waitFor } from '../support/wait-for.ts';
+import { DESK, PHONE, SCRIPT, startDashboard, type TestDashboard } from './dashboard-browser.ts';
+
+/** The budgets of the first page, and of everything without hls.js. */
+const FIRST_PAGE_BYTES = 45_000;
+const ALL_BYTES = 120_000;
+const FIRST_PAGE_REQUESTS = 8;
+/** The rules of axe whose result depends on the color scheme, and not on the elements of the page alone. */
+const RULES_ABOUT_COLORS = ['color-contrast', 'link-in-text-block'];
+
+suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
+  const parts = new AsyncDisposableStack();
+  let server: TestDashboard['server'];
+  let chromium: TestDashboard['chromium'];
+  let stream: TestDashboard['stream'];
+  let webhookId: TestDashboard['webhookId'];
+  let url: TestDashboard['url'];
+  let openSignedIn: TestDashboard['openSignedIn'];
+
+  before(async () => {
+    ({ server, chromium, stream, webhookId, url, openSignedIn } = parts.use(await startDashboard()));
+  });
+  after(() => parts.disposeAsync());
+
+  const PAGES = (): readonly (readonly [path: string, text: string])[] => [
+    ['/', 'Nobody is live'],
+    ['/wall', 'Nobody is live'],
+    [`/dock/${stream.id}`, 'Offline'],
+    ['/streams', 'the evening show'],
+    ['/streams/new', 'What viewers can choose from'],
+    [`/streams/${stream.id}/start`, 'Waiting for your encoder'],
+    [`/streams/${stream.id}`, 'What happened'],
+    ['/sessions', 'No session yet'],
+    ['/recordings', 'Nothing is recorded yet'],
+    ['/usage', 'What came in'],
+    ['/webhooks', 'shop'],
+    [`/webhooks/${webhookId}`, 'Nothing was sent yet'],
+    ['/keys', 'this browser'],
+    ['/admin', 'Who changed what'],
+    ['/nothing', 'There is no such page'],
+  ];
+
+  for (const [name, options] of [
+    ['on a desk', DESK],
+    ['on a phone', PHONE],
+  ] as const) {
+    test(`every page ${name} can be used by everybody in light and in dark colors, breaks no policy, loads nothing from elsewhere and is not too wide`, async () => {
+      await using watched = await openSignedIn('/', options);
+      const { page, errors, hosts } = watched;
+      const axe = () => new AxeBuilder({ page: page as never });
+      for (const [path, text] of PAGES()) {
+        await page.emulateMedia({ colorScheme: 'light' });
+        await page.goto(url(path));
+        await page.getByText(text).first().waitFor();
+        const inLight = await axe().analyze();
+        await page.emulateMedia({ colorScheme: 'dark' });
+        const inDark = await axe().withRules(RULES_ABOUT_COLORS).analyze();
+        const violations = [...inLight.violations, ...inDark.violations];
+        const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
+        assert.deepEqual(found, [], path);
+        const checked = inDark.passes.map(({ id }) => id);
+        assert.ok(checked.includes('color-contrast'), `${path} has text in dark colors`);
+        const width = await page.evaluate<number>('document.documentElement.scrollWidth');
+        assert.equal(width, options.viewport.width, `${path} is as wide as the window`);
+      }
+      assert.deepEqual(errors, []);
+      assert.deepEqual([...hosts], [new URL(server.url).host]);
+    });
+  }
+
+  test('no page is wider than its window, from 360 to 2,560 px, with German and Arabic names', async () => {
+    const german = await server.api.createStream({
+      name: 'Donaudampfschifffahrtsgesellschaftskapitänsversammlungsübertragung 2026, zweite Wiederholung',
+    });
+    const arabic = await server.api.createStream({ name: 'بث مباشر من القاهرة '.repeat(8) });
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    const paths = [german, arabic].flatMap(({ id }) => [`/streams/${id}`, `/streams/${id}/start`, `/dock/${id}`]);
+    for (const path of [...PAGES().map(([each]) => each), ...paths]) {
+      await page.goto(url(path));
+      await page.locator('main h1').first().waitFor();
+      for (const width of [360, 2560]) {
+        await page.setViewportSize({ width, height: 900 });
+        assert.equal(await page.evaluate<number>('document.documentElement.scrollWidth'), width, `${path} at ${width}`);
+      }
+    }
+    assert.deepEqual(errors, []);
+    for (const { id } of [german, arabic]) await server.api.request('DELETE', `/stream/${id}`);
+  });
+
+  test('script in a name is shown as text, in every list and page', async () => {
+    await using watched = await openSignedIn('/streams');
+    const { page, errors } = watched;
+    await page.getByRole('link', { name: SCRIPT }).click();
+    await page.getByRole('heading', { name: SCRIPT }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('onerror');
+    await page.getByRole('option', { name: SCRIPT }).waitFor();
+    assert.doesNotMatch(await page.title(), /broken in/);
+    assert.deepEqual(errors, []);
+  });
+
+  test('the page cannot be framed', async () => {
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await page.goto(`${server.url}/docs`);
+    await page.evaluate(
+      `document.body.append(Object.assign(document.createElement('iframe'), { src: ${JSON.stringify(url('/'))} }))`,
+    );
+    await waitFor(() => watched.errors.some((error) => /frame-ancestors|frame-src|default-src/.test(error)), {
+      what: 'a report of the policy',
+    });
+  });
+
+  test('the first page stays within its budgets', async () => {
+    await using watched = await openSignedIn('/');
+    const { page } = watched;
+    // What the page asks for after signing in is not counted.
+    await page.goto('about:blank');
+    const requests: string[] = [];
+    page.on('request', (request) => requests.push(request.url()));
+    await page.goto(url('/'));
+    await page.getByText('Nobody is live').waitFor();
+    const sizes = new Map<string, number>();
+    for (const each of requests.filter((request) => request.endsWith('.js'))) {
+      const answer = await fetch(each, { headers: { 'accept-encoding': 'gzip' } });
+      sizes.set(each, Number(answer.headers.get('content-length')));
+      await answer.body?.cancel();
+    }
+    const first = [...sizes.values()].reduce((sum, size) => sum + size, 0);
+    assert.ok(first > 0 && first <= FIRST_PAGE_BYTES, `${first} bytes of script`);
+    assert.ok(requests.length <= FIRST_PAGE_REQUESTS, requests.join('\n'));
+  });
+
+  test('all scripts together stay within their budget', async () => {
+    const { bundleFiles } = await import('#dashboard/bundler/bundle-files.ts');
+    const { gzipSync } = await import('node:zlib');
+    const scripts = [...(await bundleFiles())].filter(([name]) => name.endsWith('.js'));
+    const all = scripts.reduce((sum, [, bytes]) => sum + gzipSync(bytes, { level: 9 }).length, 0);
+    assert.ok(all <= ALL_BYTES, `${all} bytes`);
+  });
+});
