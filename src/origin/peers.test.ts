@@ -10,6 +10,7 @@ import { newMediaPath, newNodeId, newPlaybackId, newUserId } from '#domain/ids.t
 import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import { Viewers } from '#live/viewers.ts';
 import type { Store } from '#store/store.ts';
@@ -58,7 +59,8 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     session: someSession(someStream(newUserId()), {}),
     node: { id: newNodeId(), url: `http://127.0.0.1:${port}` },
   });
-  const viewers = new Viewers(1000, systemClock);
+  // Its clock stands still, because a viewer is told again after some seconds.
+  const viewers = new Viewers(1000, { now: () => ms(0), monotonic: () => ms(0) });
   const live: LiveDirectory & Audience = {
     status: () => undefined,
     sessionStatus: () => undefined,

@@ -36,9 +36,11 @@ suite('the health of a stream', () => {
     const live = await waitFor(
       async () => {
         const stream = await read();
-        return stream.health?.source.video?.keyframeInterval === undefined ? undefined : stream;
+        const { source, renditions } = stream.health ?? {};
+        const isTranscoded = renditions?.every(({ state, video }) => state === 'running' && video?.fps !== undefined);
+        return source?.video?.keyframeInterval !== undefined && isTranscoded ? stream : undefined;
       },
-      { what: 'the second keyframe, after 6 s' },
+      { what: 'the second keyframe, after 6 s, and the rendition' },
     );
     assert.equal(live.isHealthy, false);
     assert.deepEqual(live.issues, ['no keyframe for 4.0 s; set the encoder to 2 s']);
