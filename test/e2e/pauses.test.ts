@@ -24,7 +24,7 @@ import type { Viewing, Watched } from './viewer.ts';
 
 const FPS = 30;
 /** Audio and video that are in step: how long a frame is missing is judged by the audio that comes meanwhile. */
-const STEP_MS = 50;
+const STEP_MS = 100;
 /** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
 /** How far video may lag behind the audio: a target duration and a part. */

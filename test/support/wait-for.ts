@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
  * The condition is checked at once, then after a short pause that doubles each time up to the longest one. Most conditions ask a server, so
  * checking more often would take a noticeable part of a core from it.
  */
-const PAUSE_MS = { shortest: 1, longest: 40 } as const;
+const PAUSE_MS = { shortest: 1, longest: 100 } as const;
 
 /**
  * Waits until `condition` returns something other than undefined or false, and returns that.
