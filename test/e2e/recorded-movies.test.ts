@@ -13,7 +13,7 @@ import { readMovie } from '../support/iso-bmff.ts';
 import { shownFrames } from '../support/numbered-frames.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { type SteppedServer, startSteppedServer } from '../support/stepped-server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -33,7 +33,7 @@ interface RecordedSession {
 
 describe('the MP4 of a recording', needs('ffmpeg'), () => {
   const held = new AsyncDisposableStack();
-  let server: ServerProcess;
+  let server: SteppedServer;
   let folder: string;
   let tags: readonly FlvFileTag[];
   let stream: CreatedStream;
@@ -42,7 +42,8 @@ describe('the MP4 of a recording', needs('ffmpeg'), () => {
 
   before(async () => {
     folder = held.use(await mkdtempDisposable(join(tmpdir(), 'millrace-movie-'))).path;
-    server = held.use(await startServerProcess({ settings: { MILLRACE_SEGMENT_TARGET_DURATION_S: '2' } }));
+    // Its clock stands still. Otherwise frames would be repeated once all media was sent and no more came.
+    server = held.use(await startSteppedServer({ settings: { MILLRACE_SEGMENT_TARGET_DURATION_S: '2' } }));
     const video = { ...SIZE, fps: { num: FPS, den: 1 }, gop: FPS, bFrames: 2, bitrateBps: 400_000, tune: undefined };
     tags = await recordMedia({ video, audio: {}, durationS: DURATION_S });
     stream = await server.api.createStream({ record: true });

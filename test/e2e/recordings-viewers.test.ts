@@ -181,6 +181,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     ] as const) {
       // The browser opens it as it opens any video.
       await page.goto(`${folder}${file}`);
+      await page.locator('video').waitFor({ state: 'attached' });
       const answer = await page.evaluate(
         `(async () => {
           const video = document.querySelector('video');
@@ -240,7 +241,11 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual([poster.status, poster.headers.get('content-type')], [200, 'image/jpeg']);
     const ofClip = await fetch(`${folder}poster.jpg?from=1&to=1.5`);
     assert.deepEqual([ofClip.status, ofClip.headers.get('content-type')], [200, 'image/jpeg'], 'between two posters');
-    const storyboard = await (await fetch(`${folder}storyboard.vtt`)).text();
+    const drawn = async () => {
+      const answer = await fetch(`${folder}storyboard.vtt`);
+      return answer.status === 200 && (await answer.text());
+    };
+    const storyboard = await waitFor(drawn, { what: 'the first pictures' });
     assert.match(storyboard, /^WEBVTT\n\n00:00:00\.000 --> [\d:.]+\nsheet-0\.jpg#xywh=0,0,160,90\n/);
     assert.equal((await fetch(`${folder}sheet-0.jpg`)).status, 200);
     // When the files of pictures are lost, a poster is made of the media.
