@@ -7,13 +7,8 @@ import { codecOf } from '#media/codecs.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { SampleColumns } from '#media/mp4/movie.ts';
 import type { Track } from '#media/track.ts';
-import {
-  encodeRecord,
-  type IndexRecord,
-  type TrackDescription,
-  volumeName,
-  WHOLE_INDEX,
-} from '#recording/index-file.ts';
+import { encodeRecord, volumeName, WHOLE_INDEX } from '#recording/index-file.ts';
+import type { IndexRecord, TrackDescription } from '#recording/index-record.ts';
 import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
 
 const CONFIGS = {

@@ -2,7 +2,7 @@
  * Computes the extent of a recording from its index: a pure function.
  */
 import { ms } from '#lib/units.ts';
-import type { TrackDescription } from './index-file.ts';
+import type { TrackDescription } from './index-record.ts';
 import type { RecordedTrack, RecordingExtent } from './recording.ts';
 import type { RecordedRendition, RecordingIndex } from './recording-index.ts';
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { encodeRecord, type IndexRecord, readRecords } from './index-file.ts';
+import { encodeRecord, readRecords } from './index-file.ts';
+import type { IndexRecord } from './index-record.ts';
 
 const whole = fc.integer({ min: 0, max: 2 ** 52 });
 const small = fc.integer({ min: 0, max: 200 });

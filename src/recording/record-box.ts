@@ -2,7 +2,8 @@
  * Records of the index inside volumes: a `uuid` box (ISO/IEC 14496-12 §11.1) after each init segment repeats its record, and one before the
  * first part of each segment repeats the record of the segment. So an index that is lost can be made again from the volumes alone.
  */
-import { encodeRecord, type IndexRecord, type InitRecord, readRecords, type SegmentRecord } from './index-file.ts';
+import { encodeRecord, readRecords } from './index-file.ts';
+import type { IndexRecord, InitRecord, SegmentRecord } from './index-record.ts';
 
 /** The extended type of the `uuid` boxes of this server. */
 const UUID = Buffer.from('5c1d3b0e9f6f4ae2b1f7a2d36c8e4b90', 'hex');

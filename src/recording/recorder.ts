@@ -8,10 +8,11 @@ import type { Clock } from '#lib/clock.ts';
 import { within } from '#lib/within.ts';
 import type { Picture } from '#media/picture.ts';
 import type { RenditionId } from '#media/session-event.ts';
-import type { Track } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
+import { Backlog, type WaitingMedia } from './backlog.ts';
 import { extentOf } from './extent.ts';
-import { encodeRecord, type InitRecord, type SegmentRecord, type TrackDescription } from './index-file.ts';
+import { encodeRecord } from './index-file.ts';
+import { describeTrack, type InitRecord, type SegmentRecord } from './index-record.ts';
 import { recordBox, volumeHead } from './record-box.ts';
 import type { Recorder, RecordingExtent, RecordingRequest } from './recording.ts';
 import { type KeptRecord, RecordingIndex } from './recording-index.ts';
@@ -72,12 +73,6 @@ interface Rendition {
   volume: { readonly period: number; readonly init: string; sizeBytes: number } | undefined;
 }
 
-interface Opening {
-  readonly type: 'opening';
-  readonly backlog: (readonly [RenditionId, Packaged])[];
-  backlogBytes: number;
-}
-
 /**
  * The phases of a recorder.
  *
@@ -87,7 +82,7 @@ interface Opening {
  * - `closed`: nothing more is written.
  */
 type Phase =
-  | Opening
+  | { readonly type: 'opening'; readonly backlog: Backlog }
   | { readonly type: 'writing' }
   | { readonly type: 'stopped'; readonly retryAt: number }
   | { readonly type: 'closed' };
@@ -143,8 +138,9 @@ export class SessionRecorder implements Recorder {
   write(renditionId: RenditionId, packaged: Packaged): void {
     if (this.#options.renditions === 'source' && !isOfSource(renditionId)) return;
     if (packaged.type === 'init') this.#noteInit(renditionId, packaged);
-    if (this.#phase.type === 'opening') this.#keepForLater(this.#phase, renditionId, packaged);
-    else if (this.#phase.type !== 'closed') this.#take(renditionId, packaged);
+    if (this.#phase.type === 'opening') {
+      if (!this.#phase.backlog.add(renditionId, packaged)) this.#noteBehind();
+    } else if (this.#phase.type !== 'closed') this.#take(renditionId, packaged);
   }
 
   picture(picture: Picture): void {
@@ -197,13 +193,14 @@ export class SessionRecorder implements Recorder {
   }
 
   /** Tells the writer to open the recording, and continues where its files end. */
-  #open(): Opening {
+  #open(): Extract<Phase, { type: 'opening' }> {
     const { sessionId, epoch, targetDurationS } = this.request;
-    const phase: Opening = { type: 'opening', backlog: [], backlogBytes: 0 };
+    const backlog = new Backlog(this.#options.writer);
+    const phase = { type: 'opening', backlog } as const;
     this.#opened = new Promise((resolve) => {
       this.#post({ type: 'open', manifest: { version: 1, sessionId, epoch, targetDurationS } }, (result) => {
-        this.#options.writer.reserve(-phase.backlogBytes);
-        if (this.#phase === phase) this.#onOpened(result, phase.backlog);
+        const waiting = backlog.take();
+        if (this.#phase === phase) this.#onOpened(result, waiting);
         resolve();
         return undefined;
       });
@@ -211,7 +208,7 @@ export class SessionRecorder implements Recorder {
     return phase;
   }
 
-  #onOpened(result: StepResult, backlog: readonly (readonly [RenditionId, Packaged])[]): void {
+  #onOpened(result: StepResult, waiting: readonly WaitingMedia[]): void {
     if (result?.type !== 'opened') {
       this.#stop(result?.type === 'failed' ? result.reason : 'no answer');
       return;
@@ -231,21 +228,7 @@ export class SessionRecorder implements Recorder {
       return;
     }
     this.#phase = { type: 'writing' };
-    for (const [id, packaged] of backlog) this.#take(id, packaged);
-  }
-
-  #keepForLater(phase: Opening, id: RenditionId, packaged: Packaged): void {
-    const sizeBytes = packaged.type === 'part' ? packaged.sizeBytes : 0;
-    if (!this.#options.writer.hasRoomFor(sizeBytes)) {
-      this.#noteBehind();
-      this.#options.writer.reserve(-phase.backlogBytes);
-      phase.backlogBytes = 0;
-      phase.backlog.length = 0;
-    }
-    // Parts whose segment_start was dropped with the backlog are left out when the backlog is written.
-    this.#options.writer.reserve(sizeBytes);
-    phase.backlogBytes += sizeBytes;
-    phase.backlog.push([id, packaged]);
+    for (const [id, packaged] of waiting) this.#take(id, packaged);
   }
 
   #noteInit(id: RenditionId, init: Init): void {
@@ -286,7 +269,7 @@ export class SessionRecorder implements Recorder {
       rendition.segment = { type: 'undecided', head, parts: [] };
     } else if (this.#mayTryAgain(this.#phase.retryAt)) {
       this.#phase = this.#open();
-      this.#phase.backlog.push([rendition.id, head]);
+      this.#phase.backlog.add(rendition.id, head);
     }
   }
 
@@ -380,7 +363,7 @@ export class SessionRecorder implements Recorder {
         id: rendition.id,
         number:
           rendition.init === undefined ? earlier.length : Math.max(earlier.length, rendition.init.record.number + 1),
-        track: describe(init.track),
+        track: describeTrack(init.track),
         bytes: init.bytes,
       };
       rendition.init = { name: init.name, record };
@@ -516,14 +499,4 @@ function own(...pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
 
 function isOfSource(id: RenditionId): boolean {
   return id === SOURCE_RENDITION || id === AUDIO_RENDITION;
-}
-
-function describe(track: Track): TrackDescription {
-  const { codec, codecString: rfc6381, timescale } = track;
-  if (track.kind === 'audio') {
-    const { channels, sampleRate } = track;
-    return { kind: 'audio', codec, rfc6381, timescale, channels, sampleRate };
-  }
-  const { width, height, declaredFrameRate, videoRange } = track;
-  return { kind: 'video', codec, rfc6381, timescale, width, height, declaredFrameRate, videoRange };
 }

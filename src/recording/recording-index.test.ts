@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { encodeRecord, type IndexRecord } from './index-file.ts';
+import { encodeRecord } from './index-file.ts';
+import type { IndexRecord } from './index-record.ts';
 import { readIndex } from './recording-index.ts';
 
 const INIT: IndexRecord = {

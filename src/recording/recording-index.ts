@@ -2,17 +2,17 @@
  * The index of a recording in memory: its renditions, and the segments of each in compact tables. Samples are not kept, because only the
  * heads of MP4s need them, and these are made from the index files.
  */
+import type { PartTotals } from './index-file.ts';
+import { readRecords } from './index-file.ts';
 import type {
   IndexRecord,
   InitRecord,
   PartRecord,
-  PartTotals,
   PictureRecord,
   SegmentEndRecord,
   SegmentRecord,
   TrackDescription,
-} from './index-file.ts';
-import { readRecords } from './index-file.ts';
+} from './index-record.ts';
 import type { PlacedPicture } from './picture-file.ts';
 import { firstIndex } from './recorded-samples.ts';
 

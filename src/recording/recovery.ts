@@ -22,15 +22,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import {
-  encodeRecord,
-  type IndexRecord,
-  indexName,
-  readRecords,
-  type SegmentRecord,
-  volumeName,
-  WHOLE_INDEX,
-} from './index-file.ts';
+import { encodeRecord, indexName, readRecords, volumeName, WHOLE_INDEX } from './index-file.ts';
+import type { IndexRecord, SegmentRecord } from './index-record.ts';
 import { type RecordingIndex, readIndex } from './recording-index.ts';
 
 /** A recording after recovery. */

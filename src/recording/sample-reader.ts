@@ -3,14 +3,8 @@
  */
 import { type InitDescription, readInit } from '#media/mp4/init-reader.ts';
 import type { SampleColumns } from '#media/mp4/movie.ts';
-import {
-  type IndexRecord,
-  type InitRecord,
-  type PartCollector,
-  readRecords,
-  type SegmentRecord,
-  sampleColumns,
-} from './index-file.ts';
+import { type PartCollector, readRecords, sampleColumns } from './index-file.ts';
+import type { IndexRecord, InitRecord, SegmentRecord } from './index-record.ts';
 import type { RecordedSamples } from './recorded-samples.ts';
 
 /** Which samples are read. */

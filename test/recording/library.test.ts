@@ -12,7 +12,7 @@ import * as HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
 import type { MediaPath } from '#domain/ids.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
-import type { IndexRecord } from '#recording/index-file.ts';
+import type { IndexRecord } from '#recording/index-record.ts';
 import { RecordingLibrary } from '#recording/library.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
 import { ReaderThread } from '#recording/reader/reader-thread.ts';

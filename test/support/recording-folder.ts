@@ -5,7 +5,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newMediaPath } from '#domain/ids.ts';
-import { encodeRecord, indexName, type TrackDescription, volumeName, WHOLE_INDEX } from '#recording/index-file.ts';
+import { encodeRecord, indexName, volumeName, WHOLE_INDEX } from '#recording/index-file.ts';
+import type { TrackDescription } from '#recording/index-record.ts';
 
 const TRACK: TrackDescription = {
   kind: 'video',

@@ -3,7 +3,7 @@
  * it.
  */
 import type { PictureKind } from '#media/picture.ts';
-import type { InitRecord } from '#recording/index-file.ts';
+import type { InitRecord } from '#recording/index-record.ts';
 import type { PlacedPicture } from '#recording/picture-file.ts';
 import type { IndexData } from '#recording/recording-index.ts';
 
