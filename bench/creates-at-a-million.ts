@@ -4,8 +4,8 @@
 import { execFileSync } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { type FilledStore, openFilledStore, receiptOf, streamOf } from './support/many-streams.ts';
-import { type Answer, show } from './support/question.ts';
-import { median } from './support/statistics.ts';
+import { type Answer, atLeastTimes } from './support/question.ts';
+import { inRounds } from './support/statistics.ts';
 
 const MILLION = 1_000_000;
 const SECONDS = 4;
@@ -20,21 +20,14 @@ export async function createsAtAMillion(): Promise<readonly Answer[]> {
   execFileSync('sync');
   const answers: Answer[] = [];
   for (const clients of [1, 16]) {
-    const rates: number[] = [];
-    const peers: number[] = [];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      peers.push(await createFor(empty, clients));
-      rates.push(await createFor(full, clients));
-    }
-    const [ours, theirs] = [median(rates), median(peers)];
-    answers.push({
-      question: `durable creates beside a million streams, ${clients === 1 ? 'one client' : `${clients} clients`}`,
-      measured: `${show(ours)} /s`,
-      against: `in an empty store ${show(theirs)} /s`,
-      ratio: ours / theirs,
-      mustReach: `>= ${AT_LEAST}x`,
-      reached: ours >= AT_LEAST * theirs,
+    const { inEmpty, inFull } = await inRounds(ROUNDS, {
+      inEmpty: () => createFor(empty, clients),
+      inFull: () => createFor(full, clients),
     });
+    const question = `durable creates beside a million streams, ${clients === 1 ? 'one client' : `${clients} clients`}`;
+    answers.push(
+      atLeastTimes(question, inFull, { name: 'in an empty store', value: inEmpty }, { times: AT_LEAST, unit: '/s' }),
+    );
   }
   return answers;
 }

@@ -1,15 +1,13 @@
 /**
  * What does the list of streams cost the browser when there are 100,000 of them and somebody goes through it for long?
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import type { User } from '#domain/user.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { openDashboard } from './support/dashboard.ts';
+import { temporaryFolder } from './support/folder.ts';
 import { fillDataDir } from './support/many-streams.ts';
 import { traceTasks } from './support/page-tasks.ts';
 import { type Answer, atMost } from './support/question.ts';
@@ -33,9 +31,8 @@ interface Seen {
 
 /** Answers it with rows, memory and pauses. */
 export async function dashboardLongList(): Promise<readonly Answer[]> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   await using parts = new AsyncDisposableStack();
-  parts.defer(() => rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 }));
+  const dataDir = parts.use(await temporaryFolder()).path;
   const apiKey = await prepare(dataDir);
   const server = parts.use(await startServerProcess({ settings: MEASURED, dataDir, apiKey }));
   const dashboard = parts.use(await openDashboard(server));

@@ -6,6 +6,7 @@ import type { Request } from 'playwright-core';
 import { startServerProcess } from '../test/support/server.ts';
 import type { DashboardPagesJob, DashboardPagesReport } from './peers/dashboard-pages.ts';
 import { type DashboardBrowser, openDashboard } from './support/dashboard.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMost, type BenchOptions, InvalidRunError } from './support/question.ts';
@@ -25,11 +26,8 @@ const LIMIT_PERCENT = 5;
 export async function dashboardPagesPercent({ long }: BenchOptions): Promise<readonly Answer[]> {
   const measuredMs = long ? 300_000 : 60_000;
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_MAX_HTTP_CONNECTIONS: '3000' } });
-  const streams = await Promise.all(
-    Array.from({ length: STREAMS }, (_, index) => server.api.createStream({ name: `camera ${index}` })),
-  );
-  const streamKeys = streams.slice(0, LIVE).map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  const streams = await createStreams(server.api, STREAMS, (index) => ({ name: `camera ${index}` }));
+  await using _load = await publishTo(server.rtmpPort, streams.slice(0, LIVE), SHAPE);
   const asked = await learn(server);
   const idleMs = await cpuMsDuring(server.pid, () => sleep(measuredMs));
   const job: DashboardPagesJob = { port: server.httpPort, pages: PAGES, periodMs: RECORDED_MS, ...asked };

@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServerProcess } from '../test/support/server.ts';
 import { openDashboard } from './support/dashboard.ts';
-import { startPeer } from './support/peer-process.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { type Answer, atMost, type BenchOptions } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
 import { startThumbnailProxy } from './support/thumbnail-proxy.ts';
@@ -25,13 +25,9 @@ export async function dashboardWallPercent({ long }: BenchOptions): Promise<read
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_TRANSCODE_MAX: '0' } });
   await using proxy = await startThumbnailProxy(server.httpPort);
   await using dashboard = await openDashboard(server, { origin: proxy.url });
-  const streams = await Promise.all(
-    Array.from({ length: STREAMS }, (_, index) =>
-      server.api.createStream({ name: `camera ${index}`, profiles: [PROFILE] }),
-    ),
-  );
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  const fieldsOf = (index: number) => ({ name: `camera ${index}`, profiles: [PROFILE] });
+  const streams = await createStreams(server.api, STREAMS, fieldsOf);
+  await using _load = await publishTo(server.rtmpPort, streams, SHAPE);
   await using watched = await dashboard.newPage({ viewport: SCREEN });
   const { page } = watched;
   await page.goto(dashboard.url('/wall'));

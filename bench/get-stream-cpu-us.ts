@@ -7,10 +7,9 @@ import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
-import { median } from './support/statistics.ts';
+import { inRounds } from './support/statistics.ts';
 
 const REQUESTS = 40_000;
-/** Each round measures both, so that a machine that becomes slower affects both. */
 const ROUNDS = 5;
 
 /** Answers it. */
@@ -21,19 +20,19 @@ export async function getStreamCpuUs(): Promise<readonly Answer[]> {
   await using peer = await startPeer('bare-fastify.ts', { body });
 
   const path = `/api/stream/${stream.id}`;
-  const targets = [
-    { pid: server.pid, port: server.httpPort, path, headers: { authorization: `Bearer ${server.apiKey}` } },
-    { pid: peer.pid, port: peer.answer, path, headers: {} },
-  ];
-  const costsUs = targets.map((): number[] => []);
-  for (let round = -1; round < ROUNDS; round += 1) {
-    for (const [index, { pid, ...request }] of targets.entries()) {
-      const spentMs = await cpuMsDuring(pid, () => ask(request));
-      // The first round only warms up.
-      if (round >= 0) costsUs[index]!.push((spentMs * 1000) / REQUESTS);
-    }
-  }
-  const [ours, theirs] = costsUs.map(median) as [number, number];
+  const cost = async (pid: number, request: Pick<HttpLoad, 'port' | 'headers'>) => {
+    const load = { ...request, path, connections: 10, limit: { requests: REQUESTS } };
+    return ((await cpuMsDuring(pid, () => runHttpLoad(load))) * 1000) / REQUESTS;
+  };
+  const headers = { authorization: `Bearer ${server.apiKey}` };
+  const { ours, theirs } = await inRounds(
+    ROUNDS,
+    {
+      ours: () => cost(server.pid, { port: server.httpPort, headers }),
+      theirs: () => cost(peer.pid, { port: peer.answer }),
+    },
+    { warmUp: 1 },
+  );
   return [
     atMostTimes(
       'server CPU per `GET /stream/<id>`',
@@ -42,8 +41,4 @@ export async function getStreamCpuUs(): Promise<readonly Answer[]> {
       { times: 2.5, unit: 'µs' },
     ),
   ];
-}
-
-function ask(request: Pick<HttpLoad, 'port' | 'path' | 'headers'>) {
-  return runHttpLoad({ ...request, connections: 10, limit: { requests: REQUESTS } });
 }

@@ -12,11 +12,12 @@ import { ADDRESS_ATTACKS } from './attacks/address-attacks.ts';
 import type { Target } from './attacks/attack.ts';
 import { KNOWN_ENCODER, MANY_NETWORKS, NEWCOMERS, ONE_ADDRESS, ONE_NETWORK, VICTIM } from './support/addresses.ts';
 import { whileAttacked } from './support/attacking.ts';
+import { broadcast } from './support/broadcast.ts';
 import { rateOf } from './support/hostile-intervals.ts';
 import { LeanConnection } from './support/lean-http.ts';
+import { createStreams } from './support/load.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
-import { sendPaced } from './support/sender.ts';
 
 /** Settings with few places, so that few connections take them all, but with more of each than there are networks that want one. */
 const SETTINGS = {
@@ -71,19 +72,12 @@ export async function hostileAddress({ only }: BenchOptions): Promise<readonly A
 async function attackPlace(attack: string, addresses: readonly string[], name: string): Promise<Answer> {
   await using parts = new AsyncDisposableStack();
   const server = parts.use(await startServerProcess({ settings: SETTINGS }));
-  const { streamKey, playbackId } = await server.api.createStream();
-  const client = parts.use(await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: VICTIM }));
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
-  const index = new URL(server.playlistUrl(playbackId));
-  await waitFor(async () => (await fetch(index)).ok, { what: 'the stream to go live' });
-  const { video: playlist } = await renditionUrls(index.href);
+  const live = parts.use(await broadcast(server, SHAPE, { from: VICTIM }));
+  const index = new URL(live.url);
+  const { video: playlist } = await renditionUrls(live.url);
   const hasSegment = async () => (await (await fetch(playlist)).text()).includes('#EXTINF');
   await waitFor(hasSegment, { what: 'a whole segment' });
-  const streamKeys: string[] = [];
-  for (let count = 0; count <= NEWCOMERS.length; count += 1)
-    streamKeys.push((await server.api.createStream()).streamKey);
-
+  const streamKeys = (await createStreams(server.api, NEWCOMERS.length + 1)).map((stream) => stream.streamKey);
   const place: Place = { server, playlist, index, streamKeys };
   const target: Target = {
     httpPort: server.httpPort,
@@ -99,16 +93,13 @@ async function attackPlace(attack: string, addresses: readonly string[], name: s
     await sleep(TAKEN_AFTER_MS);
     return { backAfterMs: await backAfterMs(place), served: await newcomers(place) };
   });
-  stop.abort();
-  await sending.catch(() => {});
   const { served, backAfterMs: backMs } = result;
   const all = NEWCOMERS.length;
   return {
-    question: name,
-    measured: `${served} of ${all} others served, an encoder that published before back ${backMs === undefined ? 'not at all' : `after ${show(backMs)} ms`}`,
+    question: `${name}: others served, and an encoder that published before back`,
+    measured: `${served}, ${backMs === undefined ? 'never' : `${show(backMs)} ms`}`,
     against: `quiet: ${quiet} of ${all}`,
     details: rateOf(report),
-    ratio: undefined,
     mustReach: `${all} of ${all}, <= ${show(BACK_WITHIN_MS)} ms`,
     reached: served === all && backMs !== undefined && backMs <= BACK_WITHIN_MS,
   };
@@ -116,10 +107,7 @@ async function attackPlace(attack: string, addresses: readonly string[], name: s
 
 /** How many newcomers can watch, all at the same time, each from a network of its own. */
 async function viewersServed({ index, playlist }: Place): Promise<number> {
-  const served = await Promise.all(
-    NEWCOMERS.map((localAddress) => untilServed(() => watchOnce({ index, playlist, localAddress }))),
-  );
-  return served.filter((after) => after !== undefined).length;
+  return await countServed((localAddress) => watchOnce({ index, playlist, localAddress }));
 }
 
 /** Starts as a player does: with both playlists, a segment that exists, and a part that is to come. @throws {Error} when one is refused */
@@ -152,10 +140,14 @@ async function watchOnce({
 
 /** How many newcomers can publish. */
 async function publishersServed({ server, streamKeys }: Place): Promise<number> {
-  const served = await Promise.all(
-    NEWCOMERS.map((localAddress, index) => untilServed(() => publishOnce(server, streamKeys[index]!, localAddress))),
+  return await countServed((localAddress, index) => publishOnce(server, streamKeys[index]!, localAddress));
+}
+
+async function countServed(once: (localAddress: string, index: number) => Promise<void>): Promise<number> {
+  const afterMs = await Promise.all(
+    NEWCOMERS.map((localAddress, index) => untilServed(() => once(localAddress, index))),
   );
-  return served.filter((after) => after !== undefined).length;
+  return afterMs.filter((each) => each !== undefined).length;
 }
 
 async function publishOnce(server: TestServer, streamKey: string, localAddress: string): Promise<void> {
@@ -200,10 +192,7 @@ async function untilServed(attempt: () => Promise<void>): Promise<number | undef
 }
 
 async function within<Value>(promise: Promise<Value>, ms = ATTEMPT_MS): Promise<Value> {
-  const stop = new AbortController();
-  const late = sleep(ms, undefined, { signal: stop.signal }).then(() =>
-    Promise.reject(new Error(`not within ${ms} ms`)),
-  );
+  const late = sleep(ms, undefined, { ref: false }).then(() => Promise.reject(new Error(`not within ${ms} ms`)));
   late.catch(() => {});
-  return await Promise.race([promise, late]).finally(() => stop.abort());
+  return await Promise.race([promise, late]);
 }

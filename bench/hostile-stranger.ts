@@ -1,9 +1,6 @@
 /**
  * What does somebody who holds no key cost the customers of the service, attack by attack?
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
 import { HTTP_ATTACKS } from './attacks/http-attacks.ts';
@@ -11,15 +8,10 @@ import { HTTP2_ATTACKS } from './attacks/http2-attacks.ts';
 import { RTMP_ATTACKS } from './attacks/rtmp-attacks.ts';
 import { TLS_ATTACKS } from './attacks/tls-attacks.ts';
 import type { AttackJob } from './peers/attackers.ts';
-import {
-  type Attacked,
-  answerOf,
-  attackInTurn,
-  type Intervals,
-  startVictims,
-  together,
-} from './support/hostile-intervals.ts';
-import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
+import { temporaryFolder } from './support/folder.ts';
+import { type Attacked, answersOf, attackInTurn, startVictims } from './support/hostile-intervals.ts';
+import { createStreams } from './support/load.ts';
+import { startObservedServer } from './support/observed-server.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
 
@@ -27,7 +19,7 @@ import { renditionUrls } from './support/rendition-reader.ts';
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 /** How many victims there are: enough for a 99th percentile of parts within a few seconds. */
 const VICTIMS = 8;
-const INTERVALS: { readonly asked: Intervals; readonly usual: Intervals } = {
+const INTERVALS = {
   asked: { quietMs: 15_000, hostileMs: 30_000 },
   usual: { quietMs: 4000, hostileMs: 8000 },
 };
@@ -37,31 +29,23 @@ export async function hostileStranger(options: BenchOptions): Promise<readonly A
   const plain = await attacked({ ...HTTP_ATTACKS, ...RTMP_ATTACKS }, options);
   const certificate = makeCertificate();
   setDefaultCACertificates([...getCACertificates(), certificate.cert]);
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-  await using parts = new AsyncDisposableStack();
-  parts.defer(() => rm(folder, { recursive: true }));
-  const settings = await writeCertificate(folder, certificate);
-  const secure = await attacked({ ...TLS_ATTACKS, ...HTTP2_ATTACKS }, options, {
-    settings,
-    certificate: certificate.cert,
-  });
+  await using folder = await temporaryFolder();
+  const tls = { settings: await writeCertificate(folder.path, certificate), certificate: certificate.cert };
+  const secure = await attacked({ ...TLS_ATTACKS, ...HTTP2_ATTACKS }, options, tls);
   return [...plain, ...secure];
 }
 
 async function attacked(
   attacks: Readonly<Record<string, unknown>>,
   { long, only }: BenchOptions,
-  {
-    settings = {},
-    certificate,
-  }: { readonly settings?: Readonly<Record<string, string>>; readonly certificate?: string } = {},
+  { settings, certificate }: { readonly settings?: object; readonly certificate?: string } = {},
 ): Promise<readonly Answer[]> {
   const names = Object.keys(attacks).filter((name) => only === undefined || name.includes(only));
   if (names.length === 0) return [];
   await using server = await startObservedServer({ settings: { MILLRACE_LOG_LEVEL: 'info', ...settings } });
-  const streams = await Promise.all(Array.from({ length: VICTIMS }, () => victimOf(server)));
-  await using victims = await startVictims(server, { streams, shape: SHAPE, ...(certificate && { certificate }) });
-  const playlistPath = (await renditionUrls(streams[0]!.playlistUrl)).video.pathname;
+  const streams = await createStreams(server.api, VICTIMS);
+  await using victims = await startVictims(server, streams, { shape: SHAPE, certificate });
+  const playlistPath = (await renditionUrls(server.playlistUrl(streams[0]!.playbackId))).video.pathname;
   const { httpPort, rtmpPort, rtmpsPort } = server;
   const target = { httpPort, rtmpPort, rtmpsPort, playlistPath, streamKeys: [] };
   // Each attack has addresses of its own, so that being throttled for one does not hide the next.
@@ -75,11 +59,5 @@ async function attacked(
   const done: Attacked[] = [];
   for await (const each of attackInTurn(server, victims, jobs, long ? INTERVALS.asked : INTERVALS.usual))
     done.push(each);
-  const quiet = together(done.map((each) => each.quiet));
-  return done.map((each) => answerOf(`without a key: ${each.attack}`, each, quiet));
-}
-
-async function victimOf(server: ObservedServer) {
-  const { streamKey, playbackId } = await server.api.createStream();
-  return { streamKey, playlistUrl: server.playlistUrl(playbackId) };
+  return answersOf(done, ({ attack }) => `without a key: ${attack}`);
 }

@@ -2,23 +2,20 @@
  * Behind the nginx of `deploy/nginx.conf`, does a player get anything but what it asked for while another viewer asks for every
  * name that is to come?
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startDeployedNginx } from '../test/e2e/nginx.ts';
 import { everyRenditionHasSegment, type Watched, watch } from '../test/e2e/viewer.ts';
 import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
-import { RtmpClient } from '../test/support/rtmp-client.ts';
 import { startServerProcess } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { CACHE_ATTACKS } from './attacks/cache-attacks.ts';
 import { hasNginx } from './peers/nginx.ts';
 import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
 import { whileAttacked } from './support/attacking.ts';
+import { broadcast } from './support/broadcast.ts';
+import { temporaryFolder } from './support/folder.ts';
 import { rateOf } from './support/hostile-intervals.ts';
 import { type Answer, type BenchOptions, notMeasured } from './support/question.ts';
-import { sendPaced } from './support/sender.ts';
 
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 const MUST_REACH = '0';
@@ -32,11 +29,10 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
     `answers of nginx to a player that are not 200, while another viewer asks for ${attack}`;
   if (!hasNginx()) return attacks.map((attack) => notMeasured(question(attack), 'nginx is not installed', MUST_REACH));
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-  parts.defer(() => rm(folder, { recursive: true }));
+  const folder = parts.use(await temporaryFolder());
   const certificate = makeCertificate();
   setDefaultCACertificates([...getCACertificates(), certificate.cert]);
-  const files = await writeCertificate(folder, certificate);
+  const files = await writeCertificate(folder.path, certificate);
 
   // Nginx asks from this address and forwards the addresses of its viewers.
   const settings = { MILLRACE_LOG_LEVEL: 'info', MILLRACE_TRUSTED_PROXIES: '127.0.0.1' };
@@ -47,10 +43,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
       keyFile: files.MILLRACE_TLS_KEY,
     }),
   );
-  const { streamKey, playbackId } = await server.api.createStream();
-  const client = parts.use(await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from: VICTIM }));
-  const stop = new AbortController();
-  const sending = sendPaced(client, streamKey, SHAPE, stop);
+  const { playbackId } = parts.use(await broadcast(server, SHAPE, { from: VICTIM }));
   const playlistPath = `/hls/${playbackId}/index.m3u8`;
   const index = nginx.url + playlistPath;
   await waitFor(() => everyRenditionHasSegment(server.playlistUrl(playbackId)), { what: 'a segment' });
@@ -63,20 +56,16 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
     const { result: hostile, report } = await whileAttacked({ attack, target, addresses: ONE_ADDRESS }, () =>
       watch(index, { signal: AbortSignal.timeout(hostileMs) }),
     );
-    const [first] = hostile.failures;
     answers.push({
       question: question(attack),
-      measured: `${hostile.failures.length} besides ${goodAnswers(hostile)}${first === undefined ? '' : ` (${first.slice(0, 80)})`}`,
-      against: `quiet: ${quiet.failures.length} besides ${goodAnswers(quiet)}`,
-      details: rateOf(report),
-      ratio: undefined,
+      measured: `${hostile.failures.length} beside ${goodAnswers(hostile)}`,
+      against: `quiet: ${quiet.failures.length} beside ${goodAnswers(quiet)}`,
+      details: [rateOf(report), ...hostile.failures.slice(0, 1)].join('; '),
       mustReach: MUST_REACH,
       // A player that got nothing at all would have no failures either.
       reached: hostile.failures.length === 0 && goodAnswers(hostile) > 0,
     });
   }
-  stop.abort();
-  await sending;
   return answers;
 }
 

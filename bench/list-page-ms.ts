@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import type { PageKey } from '#store/store.ts';
 import { type FilledStore, openFilledStore } from './support/many-streams.ts';
 import { type Answer, atMostTimes } from './support/question.ts';
-import { median } from './support/statistics.ts';
+import { inRounds, timed } from './support/statistics.ts';
 
 const MILLION = 1_000_000;
 const THOUSAND = 1000;
@@ -16,23 +16,13 @@ const ASKED = 300;
 export async function listPageMs(): Promise<readonly Answer[]> {
   await using small = await openFilledStore(tmpdir(), THOUSAND);
   await using large = await openFilledStore(tmpdir(), MILLION);
-  const [middleOfSmall, far] = [await keyBefore(small, 5), await keyBefore(large, 5000)];
-  const asked = [
-    { name: 'the first page of 1,000', store: small, after: undefined },
-    { name: 'the first page', store: large, after: undefined },
-    { name: 'the 5th page of 1,000', store: small, after: middleOfSmall },
-    { name: 'the 5,000th page', store: large, after: far },
-  ];
-  const timesMs = asked.map((): number[] => []);
-  // In turns, so that a machine that becomes slower affects all of them.
-  for (let round = 0; round < ASKED; round += 1) {
-    for (const [index, { store, after }] of asked.entries()) {
-      const started = performance.now();
-      await listed(store, after);
-      timesMs[index]!.push(performance.now() - started);
-    }
-  }
-  const [firstOfSmall, first, laterOfSmall, later] = timesMs.map(median) as [number, number, number, number];
+  const [fifth, far] = [await keyBefore(small, 5), await keyBefore(large, 5000)];
+  const { firstOfSmall, first, laterOfSmall, later } = await inRounds(ASKED, {
+    firstOfSmall: () => timed(() => listed(small, undefined)),
+    first: () => timed(() => listed(large, undefined)),
+    laterOfSmall: () => timed(() => listed(small, fifth)),
+    later: () => timed(() => listed(large, far)),
+  });
   const held = (what: string, measured: number, peer: number) =>
     atMostTimes(
       `a list page of ${PAGE} with 1,000,000 streams, ${what}`,

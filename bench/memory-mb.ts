@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServerProcess } from '../test/support/server.ts';
-import { startPeer } from './support/peer-process.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { residentBytes } from './support/process-usage.ts';
 import { type Answer, atMost } from './support/question.ts';
 
@@ -24,10 +24,9 @@ export async function memoryMb(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await sleep(IDLE_MS);
   const idle = residentBytes(server.pid);
-  const streams = await Promise.all(Array.from({ length: STREAMS }, () => server.api.createStream()));
+  const streams = await createStreams(server.api, STREAMS);
   const used = residentBytes(server.pid);
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  await using _load = await publishTo(server.rtmpPort, streams, SHAPE);
   // Until as much media is removed as is added.
   await sleep((KEPT_S + 20) * 1000);
   const perStream = (residentBytes(server.pid) - used) / STREAMS;

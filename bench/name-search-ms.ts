@@ -5,7 +5,7 @@
 import { tmpdir } from 'node:os';
 import { type FilledStore, openFilledStore } from './support/many-streams.ts';
 import { type Answer, atMost, atMostTimes } from './support/question.ts';
-import { median, percentile } from './support/statistics.ts';
+import { inRounds, percentile, timed } from './support/statistics.ts';
 
 const MILLION = 1_000_000;
 /** The number of streams that one page of a search compares. */
@@ -16,15 +16,17 @@ const ROUNDS = 30;
 export async function nameSearchMs(): Promise<readonly Answer[]> {
   await using small = await openFilledStore(tmpdir(), A_PAGE);
   await using large = await openFilledStore(tmpdir(), MILLION);
-  const timesMs: [number[], number[]] = [[], []];
   const besidesMs: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    for (const [index, filled] of [small, large].entries()) timesMs[index]!.push(await timed(() => search(filled)));
-    const searching = search(large);
-    besidesMs.push(await timed(() => large.store.streams.list(large.user.id, FIRST_PAGE)));
-    await searching;
-  }
-  const [inSmall, inLarge] = timesMs.map(median) as [number, number];
+  const { inSmall, inLarge } = await inRounds(ROUNDS, {
+    inSmall: () => timed(() => search(small)),
+    inLarge: async () => {
+      const tookMs = await timed(() => search(large));
+      const searching = search(large);
+      besidesMs.push(await timed(() => large.store.streams.list(large.user.id, FIRST_PAGE)));
+      await searching;
+      return tookMs;
+    },
+  });
   return [
     atMostTimes(
       'a page of a search by a name that none of 1,000,000 streams has',
@@ -40,9 +42,3 @@ const FIRST_PAGE = { limit: 20, order: 'createdAt', direction: 'desc', filter: {
 
 const search = ({ store, user }: FilledStore) =>
   store.streams.list(user.id, { ...FIRST_PAGE, filter: { name: 'no such name' } });
-
-async function timed(work: () => Promise<unknown>): Promise<number> {
-  const started = performance.now();
-  await work();
-  return performance.now() - started;
-}

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startServerProcess } from '../test/support/server.ts';
 import { startNginxRtmp } from './peers/nginx-rtmp.ts';
-import { startPeer } from './support/peer-process.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { cpuMs } from './support/process-usage.ts';
 import { type Answer, atMost, atMostTimes } from './support/question.ts';
 
@@ -35,13 +35,12 @@ export async function passthroughAgainstNginx(): Promise<readonly Answer[]> {
 async function sideBySide(count: number) {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using nginx = await startNginxRtmp();
-  const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream()));
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
+  const streams = await createStreams(server.api, count);
   const percent = (pid: number, sinceMs: number, seconds: number) =>
     ((cpuMs(pid) - sinceMs) / (seconds * 1000) / count) * 100;
   const fresh = cpuMs(server.pid);
-  await using _ours = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
-  await using _theirs = await startPeer('senders.ts', { port: nginx.port, streamKeys, shape: SHAPE, bare: false });
+  await using _ours = await publishTo(server.rtmpPort, streams, SHAPE);
+  await using _theirs = await publishTo(nginx.port, streams, SHAPE);
   await sleep(FIRST_S * 1000);
   const first = percent(server.pid, fresh, FIRST_S);
   const before = [cpuMs(server.pid), cpuMs(nginx.pid)] as const;

@@ -12,14 +12,13 @@ import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes, show } from './support/question.ts';
 import { playlistNames } from './support/rendition-reader.ts';
 import { MEASURED } from './support/settings.ts';
-import { median } from './support/statistics.ts';
+import { inRounds } from './support/statistics.ts';
 
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 const KNOWN_REQUESTS = 20_000;
 const NEW_VIEWERS = 600;
 /** Segments of each rendition that a new viewer loads before it plays. */
 const FIRST_SEGMENTS = 3;
-/** Each round asks both, so that a machine that slows down slows both. */
 const ROUNDS = 5;
 const CONNECTIONS = 10;
 const VIEWERS = 100;
@@ -72,7 +71,7 @@ export async function playbackRights(): Promise<readonly Answer[]> {
 
 /** Publishes to a new stream until disposed. */
 async function publish(server: ServerProcess, playbackPolicy?: object): Promise<Broadcast> {
-  const live = await broadcast(server, SHAPE, playbackPolicy);
+  const live = await broadcast(server, SHAPE, playbackPolicy === undefined ? {} : { playbackPolicy });
   await sleep(5000); // a playlist of some segments
   return live;
 }
@@ -100,20 +99,14 @@ async function start(get: Get, index: string): Promise<void> {
 }
 
 /** Median CPU of both, in microseconds each time. */
-async function compare(
-  server: ServerProcess,
+function compare(
+  { pid, httpPort }: ServerProcess,
   times: number,
-  work: readonly [(get: Get) => Promise<unknown>, (get: Get) => Promise<unknown>],
+  [open, restricted]: readonly [(get: Get) => Promise<unknown>, (get: Get) => Promise<unknown>],
 ) {
-  const costsUs: [number[], number[]] = [[], []];
-  for (let round = -1; round < ROUNDS; round += 1) {
-    for (const [which, once] of work.entries()) {
-      const spentMs = await cpuMsDuring(server.pid, () => load(server.httpPort, times, once));
-      // The first round only warms up.
-      if (round >= 0) costsUs[which]!.push((spentMs * 1000) / times);
-    }
-  }
-  return { open: median(costsUs[0]), restricted: median(costsUs[1]) };
+  const cost = (once: typeof open) => async () =>
+    ((await cpuMsDuring(pid, () => load(httpPort, times, once))) * 1000) / times;
+  return inRounds(ROUNDS, { open: cost(open), restricted: cost(restricted) }, { warmUp: 1 });
 }
 
 async function load(port: number, times: number, once: (get: Get) => Promise<unknown>): Promise<void> {

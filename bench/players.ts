@@ -46,12 +46,7 @@ async function openedAfter(server: TestServer, players: Players, afterMs: number
   const seen = await run.until(({ ended }) => ended);
   const latencies = seen.map(({ name, openedAtMs, report: { frames } }) => ({
     name,
-    text: `${seconds(
-      percentile(
-        frames.slice(-5 * FPS).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs),
-        0.5,
-      ),
-    )} s late, first frame after ${seconds((frames[0]?.atMs ?? Number.NaN) - openedAtMs)} s`,
+    text: `${seconds(lateness(frames))} s late, first frame after ${seconds((frames[0]?.atMs ?? Number.NaN) - openedAtMs)} s`,
     isGood: frames.length > 0 && (OWN_LATENCY.test(name) || lateness(frames) <= MAX_LATENCY_S * 1000),
   }));
   const isGood = (name: string, { fatal, ended }: PlayerReport) =>

@@ -7,7 +7,7 @@ import { type HttpLoad, runHttpLoad } from './support/http-load.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
-import { median } from './support/statistics.ts';
+import { inRounds } from './support/statistics.ts';
 
 const REQUESTS = { GET: 10_000, POST: 5000 } as const;
 const ROUNDS = 3;
@@ -21,17 +21,12 @@ export async function postgresCpuUs(): Promise<readonly Answer[]> {
   });
   const answers: Answer[] = [];
   for (const method of ['GET', 'POST'] as const) {
-    const servers = [onPostgres, onSqlite];
-    const loads = await Promise.all(servers.map((server) => loadOf(server, method)));
-    const costsUs = servers.map((): number[] => []);
-    // Each round asks both, so that a machine that slows down slows both; the first only warms up.
-    for (let round = -1; round < ROUNDS; round += 1) {
-      for (const [index, server] of servers.entries()) {
-        const spentMs = await cpuMsDuring(server.pid, () => runHttpLoad(loads[index]!));
-        if (round >= 0) costsUs[index]!.push((spentMs * 1000) / REQUESTS[method]);
-      }
-    }
-    const [ours, theirs] = costsUs.map(median) as [number, number];
+    const costOn = async (server: ServerProcess) => {
+      const load = await loadOf(server, method);
+      return async () => ((await cpuMsDuring(server.pid, () => runHttpLoad(load))) * 1000) / REQUESTS[method];
+    };
+    const measures = { ours: await costOn(onPostgres), theirs: await costOn(onSqlite) };
+    const { ours, theirs } = await inRounds(ROUNDS, measures, { warmUp: 1 });
     answers.push({
       question: `server CPU per \`${method}\` of a stream on PostgreSQL`,
       measured: `${show(ours)} µs`,

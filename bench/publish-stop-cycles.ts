@@ -6,10 +6,11 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { waitFor } from '../test/support/wait-for.ts';
 import { newCustomer } from './support/customer.ts';
+import { createStreams } from './support/load.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
 import { type PeerProcess, startPeer } from './support/peer-process.ts';
 import { residentBytes } from './support/process-usage.ts';
-import { type Answer, type BenchOptions, show } from './support/question.ts';
+import { type Answer, type BenchOptions, firstOf, show } from './support/question.ts';
 import { mean } from './support/statistics.ts';
 
 const MB = 1e6;
@@ -48,9 +49,8 @@ export async function publishStopCycles({ long, cycles: asked }: BenchOptions): 
   await using server = await startObservedServer({ settings: SETTINGS });
   const streamKeys: string[] = [];
   for (let user = 0; user < USERS; user += 1) {
-    const customer = await newCustomer(server, `customer-${user}`);
-    for (let stream = 0; stream < STREAMS_OF_USER; stream += 1)
-      streamKeys.push((await customer.createStream()).streamKey);
+    const streams = await createStreams(await newCustomer(server, `customer-${user}`), STREAMS_OF_USER);
+    streamKeys.push(...streams.map(({ streamKey }) => streamKey));
   }
   await using cyclers = await startPeer('cyclers.ts', { port: server.rtmpPort, streamKeys });
 
@@ -64,45 +64,26 @@ export async function publishStopCycles({ long, cycles: asked }: BenchOptions): 
   const last = samples.slice(-perQuarter - 1);
 
   const context = `${QUARTERS * perQuarter * perSample} publish/stop cycles of ${streamKeys.length} streams of ${USERS} users${long ? '' : ` (${CYCLES.asked} with --long)`}`;
-  const grows = (what: string, of: (samples: readonly Sample[]) => number, unit: string): Answer => ({
+  const grows = (what: string, unit: string, of: (samples: readonly Sample[]) => number): Answer => ({
     question: `${what} over ${context}`,
-    measured: `${show(of(last))} ${unit} in the last quarter${faults.length > 0 ? `, ${faults.length} cycles failed (${faults[0]})` : ''}`,
+    measured: `${show(of(last))} ${unit} in the last quarter, ${faults.length} cycles failed`,
     against: `${show(of(first))} ${unit} in the first`,
     ratio: of(last) / of(first),
     mustReach: `<= ${MAX_GROWTH}x, no cycle failed`,
     reached: of(last) <= MAX_GROWTH * of(first) && faults.length === 0,
+    ...firstOf(faults),
   });
   // The first sample of a quarter was taken at its beginning.
-  const level = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) => mean(quarter.slice(1).map(of));
-  const perCycle = (of: (sample: Sample) => number) => (quarter: readonly Sample[]) =>
-    (of(quarter.at(-1)!) - of(quarter[0]!)) / (perQuarter * perSample);
+  const level = (key: keyof Sample) => (quarter: readonly Sample[]) => mean(quarter.slice(1).map((each) => each[key]));
+  const perCycle = (key: keyof Sample) => (quarter: readonly Sample[]) =>
+    (quarter.at(-1)![key] - quarter[0]![key]) / (perQuarter * perSample);
   return [
-    grows(
-      'heap after GC',
-      level(({ heapMb }) => heapMb),
-      'MB',
-    ),
-    grows(
-      'resident memory after GC',
-      level(({ residentMb }) => residentMb),
-      'MB',
-    ),
-    grows(
-      'descriptors',
-      level(({ descriptors }) => descriptors),
-      'open',
-    ),
+    grows('heap after GC', 'MB', level('heapMb')),
+    grows('resident memory after GC', 'MB', level('residentMb')),
+    grows('descriptors', 'open', level('descriptors')),
     // Sessions are kept for a year, so each adds rows. But the rows a session adds must not become more and more.
-    grows(
-      'database rows a cycle',
-      perCycle(({ rows }) => rows),
-      'rows',
-    ),
-    grows(
-      'log a cycle',
-      perCycle(({ logBytes }) => logBytes),
-      'bytes',
-    ),
+    grows('database rows a cycle', 'rows', perCycle('rows')),
+    grows('log a cycle', 'bytes', perCycle('logBytes')),
   ];
 }
 

@@ -2,8 +2,8 @@
  * How much CPU does recording add to a passed-through stream of 3 Mbit/s, and what does it do to the event loop?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createStreams, publishTo } from './support/load.ts';
 import { startObservedServer } from './support/observed-server.ts';
-import { startPeer } from './support/peer-process.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, type BenchOptions, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
@@ -53,9 +53,8 @@ export async function recordingCpuPercent({ long }: BenchOptions): Promise<reado
 
 async function run(record: boolean, seconds: number): Promise<Run> {
   await using server = await startObservedServer({ settings: { ...MEASURED, ...VOLUME_S } });
-  const streams = await Promise.all(Array.from({ length: STREAMS }, () => server.api.createStream({ record })));
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  const streams = await createStreams(server.api, STREAMS, () => ({ record }));
+  await using _load = await publishTo(server.rtmpPort, streams, SHAPE);
   await sleep(SETTLE_MS);
   await server.loop();
   const spentMs = await cpuMsDuring(server.pid, () => sleep(seconds * 1000));

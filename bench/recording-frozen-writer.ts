@@ -10,9 +10,9 @@ import type { CreatedStream } from '../test/support/api-client.ts';
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
 import type { TestServer } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
-import { startPeer } from './support/peer-process.ts';
-import { type Answer, type BenchOptions, InvalidRunError, show } from './support/question.ts';
+import { type Answer, atMost, type BenchOptions, InvalidRunError, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
 
 /** Together 90 Mbit/s, which fill the queue within seconds. */
@@ -34,9 +34,8 @@ const AFTER_MS = 12_000;
 export async function recordingFrozenWriter({ long }: BenchOptions): Promise<readonly Answer[]> {
   const frozenS = long ? FROZEN_S.asked : FROZEN_S.usual;
   await using server = await startObservedServer({ settings: SETTINGS });
-  const streams = await Promise.all(Array.from({ length: STREAMS }, () => server.api.createStream({ record: true })));
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('senders.ts', { port: server.rtmpPort, streamKeys, shape: SHAPE, bare: false });
+  const streams = await createStreams(server.api, STREAMS, () => ({ record: true }));
+  await using _load = await publishTo(server.rtmpPort, streams, SHAPE);
   const stop = new AbortController();
   const viewer = watch(server.playlistUrl(streams[0]!.playbackId), stop.signal);
   await sleep(SETTLE_MS);
@@ -65,22 +64,9 @@ export async function recordingFrozenWriter({ long }: BenchOptions): Promise<rea
       mustReach: `<= ${LIMIT_REQUEST_MS} ms, none`,
       reached: isUnhurt,
     },
-    {
-      question: 'warning after a recording has a gap',
-      measured: `${show(warned)} ms`,
-      against: `limit ${LIMIT_WARNING_MS} ms`,
-      ratio: warned / LIMIT_WARNING_MS,
-      mustReach: `<= ${LIMIT_WARNING_MS} ms`,
-      reached: warned <= LIMIT_WARNING_MS,
-    },
-    {
-      question: 'recordings go on after the disk does, with one gap each',
-      measured: `${show(returnedS)} s, at most ${Math.max(...gaps)} gaps`,
-      against: `limit ${LIMIT_RETURN_S} s`,
-      ratio: returnedS / LIMIT_RETURN_S,
-      mustReach: `<= ${LIMIT_RETURN_S} s, 1 gap`,
-      reached: returnedS <= LIMIT_RETURN_S && gaps.every((count) => count <= 1),
-    },
+    atMost('warning after a recording has a gap', warned, LIMIT_WARNING_MS, 'ms'),
+    atMost('recordings go on after the disk does', returnedS, LIMIT_RETURN_S, 's'),
+    atMost('gaps of a recording then, at most', Math.max(...gaps), 1, 'gap'),
   ];
 }
 
@@ -94,12 +80,7 @@ async function freeze(server: ObservedServer): Promise<() => Promise<unknown>> {
   await waitFor(() => known().length === STREAMS, { what: 'all recordings to begin' });
   const before = new Set(known());
   const victim = await server.api.createStream({ record: true });
-  const load = await startPeer('senders.ts', {
-    port: server.rtmpPort,
-    streamKeys: [victim.streamKey],
-    shape: { ...SHAPE, bitrateBps: 100_000 },
-    bare: false,
-  });
+  const load = await publishTo(server.rtmpPort, [victim], { ...SHAPE, bitrateBps: 100_000 });
   const path = await waitFor(() => known().find((name) => !before.has(name)), { what: 'one more recording' });
   const pipe = join(recordings, path, 'index.1');
   if (spawnSync('mkfifo', [pipe]).status !== 0) throw new InvalidRunError('no pipe can be made');

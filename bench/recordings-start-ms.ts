@@ -2,8 +2,6 @@
  * How much longer does a server take to start with 10,000 recordings, all of which still have to be uploaded?
  */
 import { mkdirSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type AssetId, newMediaPath } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
@@ -11,9 +9,10 @@ import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { SOME_EXTENT, someReceipt, someSession, someStream, someUser } from '../test/support/sample-records.ts';
 import { startServerProcess } from '../test/support/server.ts';
+import { temporaryFolder } from './support/folder.ts';
 import { type Answer, atMost, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
-import { median } from './support/statistics.ts';
+import { inRounds } from './support/statistics.ts';
 
 const RECORDINGS = 10_000;
 const BATCH = 500;
@@ -28,30 +27,17 @@ const SETTINGS = {
 
 /** Answers it. */
 export async function recordingsStartMs(): Promise<readonly Answer[]> {
-  const folders = await Promise.all(
-    ['empty', 'full'].map((name) => mkdtemp(join(tmpdir(), `millrace-bench-${name}-`))),
-  );
-  try {
-    const [empty = '', full = ''] = folders;
-    await startMs(empty);
-    await startMs(full);
-    await fill(full);
-    const times: [number[], number[]] = [[], []];
-    for (let round = 0; round < ROUNDS; round += 1) {
-      times[0].push(await startMs(empty));
-      times[1].push(await startMs(full));
-    }
-    const [without, withAll] = times.map(median) as [number, number];
-    const answer = atMost(
-      'start with 10,000 recordings in the folder, longer than without',
-      withAll - without,
-      1000,
-      'ms',
-    );
-    return [{ ...answer, against: `${answer.against}; ${show(without)} ms without` }];
-  } finally {
-    await Promise.all(folders.map((folder) => rm(folder, { recursive: true })));
-  }
+  await using empty = await temporaryFolder();
+  await using full = await temporaryFolder();
+  await startMs(empty.path);
+  await startMs(full.path);
+  await fill(full.path);
+  const { without, withAll } = await inRounds(ROUNDS, {
+    without: () => startMs(empty.path),
+    withAll: () => startMs(full.path),
+  });
+  const question = 'start with 10,000 recordings in the folder, longer than without';
+  return [{ ...atMost(question, withAll - without, 1000, 'ms'), details: `${show(without)} ms without` }];
 }
 
 /** Returns the time until the server answers on all ports. */

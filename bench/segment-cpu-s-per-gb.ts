@@ -11,7 +11,7 @@ import { runHttpLoad } from './support/http-load.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
 import { type Answer, atMostTimes, notMeasured } from './support/question.ts';
 import { renditionUrls } from './support/rendition-reader.ts';
-import { median } from './support/statistics.ts';
+import { inRounds } from './support/statistics.ts';
 
 const QUESTION = 'server CPU per GB served in segments of 1 MB';
 const TARGET = { times: 2.5, unit: 's' };
@@ -30,14 +30,12 @@ export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
   const bytes = new Uint8Array(await (await fetch(segment)).arrayBuffer());
   await using nginx = await startNginx({ 'segment.m4s': bytes });
 
-  const ours: number[] = [];
-  const theirs: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
+  const { ours, theirs } = await inRounds(ROUNDS, {
     // The stream continues meanwhile, and its CPU counts as well, because a server that serves segments has a publisher.
-    ours.push(await secondsPerGb(server.pid, server.httpPort, segment.pathname));
-    theirs.push(await secondsPerGb(nginx.pid, nginx.port, '/segment.m4s'));
-  }
-  return [atMostTimes(QUESTION, median(ours), { name: 'nginx', value: median(theirs) }, TARGET)];
+    ours: () => secondsPerGb(server.pid, server.httpPort, segment.pathname),
+    theirs: () => secondsPerGb(nginx.pid, nginx.port, '/segment.m4s'),
+  });
+  return [atMostTimes(QUESTION, ours, { name: 'nginx', value: theirs }, TARGET)];
 }
 
 async function firstSegment(url: string): Promise<URL> {

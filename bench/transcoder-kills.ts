@@ -9,9 +9,9 @@ import { readTrack } from '../test/support/iso-bmff.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { encodeClip } from './support/clip.ts';
 import { playlistUrls } from './support/ladder.ts';
+import { createStreams, publishTo } from './support/load.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
-import { startPeer } from './support/peer-process.ts';
-import { type Answer, type BenchOptions, show } from './support/question.ts';
+import { type Answer, type BenchOptions, firstOf, show } from './support/question.ts';
 import { readParts } from './support/rendition-reader.ts';
 
 const MB = 1e6;
@@ -47,10 +47,8 @@ export async function transcoderKills({ long }: BenchOptions): Promise<readonly 
   const kills = long ? KILLS.asked : KILLS.usual;
   const clip = await encodeClip(SOURCE);
   await using server = await startObservedServer({ settings: SETTINGS });
-  const streams: CreatedStream[] = [];
-  for (let index = 0; index < STREAMS; index += 1) streams.push(await server.api.createStream({ profiles: [PROFILE] }));
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
-  await using _load = await startPeer('replayers.ts', { port: server.rtmpPort, streamKeys, clip, apartMs: 300 });
+  const streams = await createStreams(server.api, STREAMS, () => ({ profiles: [PROFILE] }));
+  await using _load = await publishTo(server.rtmpPort, streams, clip, { apartMs: 300 });
   const running = () => allRunning(server, streams);
   await running();
   const stop = new AbortController();
@@ -75,11 +73,11 @@ export async function transcoderKills({ long }: BenchOptions): Promise<readonly 
   return [
     {
       question: `${kills} transcoders killed under ${STREAMS} live streams${long ? '' : ` (${KILLS.asked} kills with --long)`}`,
-      measured: `${faults.length} interruptions in ${parts} parts of source${faults.length > 0 ? ` (${faults[0]})` : ''}, ${zombies} zombies`,
-      against: `heap ${show(before.heapMb)} MB, then ${show(after.heapMb)}; descriptors ${before.descriptors}, then ${after.descriptors}`,
-      ratio: undefined,
-      mustReach: 'none, none, no leak',
+      measured: `${faults.length} interruptions, ${zombies} zombies, heap ${show(after.heapMb)} MB, ${after.descriptors} descriptors`,
+      against: `before: heap ${show(before.heapMb)} MB, ${before.descriptors} descriptors`,
+      mustReach: `none, none, +${NOISE_MB} MB, +${NOISE_DESCRIPTORS}`,
       reached: isWell,
+      details: [`${parts} parts of the source`, firstOf(faults).details].filter(Boolean).join('; '),
     },
   ];
 }

@@ -4,13 +4,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { VideoTrack } from '#media/track.ts';
 import { libx264 } from '#transcode/encoders/libx264.ts';
 import { planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
 import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import type { Ladder } from '../support/ladder.ts';
 
 /** A folder in memory, so that the speed of a disk has no influence. */
@@ -32,8 +33,7 @@ export interface FfmpegLadder extends AsyncDisposable {
 /** Starts the command, and waits until it listens. */
 export async function startFfmpegLadder(ladder: Ladder): Promise<FfmpegLadder> {
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(TMPFS, 'millrace-bench-'));
-  parts.defer(() => rm(folder, { recursive: true }));
+  const folder = parts.use(await temporaryFolder(TMPFS)).path;
   const port = await freePort();
   const child = spawn('ffmpeg', command(ladder, `rtmp://127.0.0.1:${port}/live/${STREAM_KEY}`, folder), {
     stdio: ['ignore', 'ignore', 'inherit'],

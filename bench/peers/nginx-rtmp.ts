@@ -4,12 +4,10 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
+import { temporaryFolder } from '../support/folder.ts';
 import { runNginx } from './nginx.ts';
 
 const MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so';
@@ -26,8 +24,7 @@ export interface NginxRtmp extends AsyncDisposable {
 export async function startNginxRtmp(): Promise<NginxRtmp> {
   if (!existsSync(MODULE)) throw new Error('nginx has no module rtmp: install libnginx-mod-rtmp');
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(existsSync(MEMORY) ? MEMORY : tmpdir(), 'millrace-nginx-'));
-  parts.defer(() => rm(folder, { recursive: true, maxRetries: 20, retryDelay: 50 }));
+  const folder = parts.use(await temporaryFolder(existsSync(MEMORY) ? MEMORY : undefined)).path;
   // nginx started by root writes as another user.
   spawnSync('chmod', ['0777', folder]);
   const port = await freePort();

@@ -3,11 +3,11 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
+import { temporaryFolder } from '../support/folder.ts';
 
 /** A running nginx. */
 export interface Nginx extends AsyncDisposable {
@@ -21,8 +21,7 @@ export const hasNginx = (): boolean => spawnSync('nginx', ['-v'], { stdio: 'igno
 /** Starts nginx with files in its folder, with `sendfile` and without an access log, as is usual for video. */
 export async function startNginx(files: Readonly<Record<string, Uint8Array>>): Promise<Nginx> {
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-nginx-'));
-  parts.defer(() => rm(folder, { recursive: true }));
+  const folder = parts.use(await temporaryFolder()).path;
   const port = await freePort();
   for (const [name, bytes] of Object.entries(files)) await writeFile(join(folder, name), bytes);
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${folder};`);

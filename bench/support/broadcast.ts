@@ -16,11 +16,16 @@ export interface Broadcast extends AsyncDisposable {
 
 /**
  * Publishes to a new stream at real-time pace, and waits until the stream is live.
- * @param playbackPolicy who may watch: everybody by default
+ * @param options.playbackPolicy who may watch: everybody by default
+ * @param options.from the loopback address of the publisher
  */
-export async function broadcast(server: TestServer, shape: MediaShape, playbackPolicy?: object): Promise<Broadcast> {
+export async function broadcast(
+  server: TestServer,
+  shape: MediaShape,
+  { playbackPolicy, from = '127.0.0.1' }: { readonly playbackPolicy?: object; readonly from?: string } = {},
+): Promise<Broadcast> {
   const { streamKey, playbackId } = await server.api.createStream(playbackPolicy && { playbackPolicy });
-  const client = await RtmpClient.publish(server.rtmpPort, streamKey);
+  const client = await RtmpClient.publish(server.rtmpPort, streamKey, 'live', { from });
   const stop = new AbortController();
   const sending = sendPaced(client, streamKey, shape, stop);
   const url = server.playlistUrl(playbackId);
@@ -32,7 +37,7 @@ export async function broadcast(server: TestServer, shape: MediaShape, playbackP
     url,
     async [Symbol.asyncDispose]() {
       stop.abort();
-      await sending;
+      await sending.catch(() => {}); // an attacked server may have closed
       await client[Symbol.asyncDispose]();
     },
   };

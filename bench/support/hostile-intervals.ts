@@ -2,6 +2,7 @@
  * Quiet and hostile intervals in turn against one server, and what its other customers and its event loop saw in each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { CreatedStream } from '../../test/support/api-client.ts';
 import type { AttackJob } from '../peers/attackers.ts';
 import type { PartLatency, VictimsJob, VictimsReport } from '../peers/victims.ts';
 import { VICTIM } from './addresses.ts';
@@ -9,7 +10,7 @@ import { type AttackReport, whileAttacked } from './attacking.ts';
 import type { ObservedServer } from './observed-server.ts';
 import { type PeerProcess, startPeer } from './peer-process.ts';
 import { type Answer, InvalidRunError, show } from './question.ts';
-import { type MediaShape, wallMs } from './stamped-media.ts';
+import { wallMs } from './stamped-media.ts';
 import { percentile } from './statistics.ts';
 
 /** How long each kind of interval is. */
@@ -50,20 +51,15 @@ const MS_PER_MINUTE = 60_000;
 /** Starts the customers whose streams go on during attacks, each with a publisher and a viewer. */
 export async function startVictims(
   server: ObservedServer,
-  {
-    streams,
-    shape,
-    certificate,
-  }: { readonly streams: VictimsJob['streams']; readonly shape: MediaShape; readonly certificate?: string },
+  streams: readonly CreatedStream[],
+  { shape, certificate }: Pick<VictimsJob, 'shape'> & { readonly certificate?: string | undefined },
 ): Promise<PeerProcess> {
-  const { rtmpPort } = server;
-  return await startPeer('victims.ts', {
-    rtmpPort,
-    streams,
-    shape,
-    localAddress: VICTIM,
-    certificate,
-  } satisfies VictimsJob);
+  const watched = streams.map(({ streamKey, playbackId }) => ({
+    streamKey,
+    playlistUrl: server.playlistUrl(playbackId),
+  }));
+  const job: VictimsJob = { rtmpPort: server.rtmpPort, streams: watched, shape, localAddress: VICTIM, certificate };
+  return await startPeer('victims.ts', job);
 }
 
 /**
@@ -88,11 +84,7 @@ export async function* attackInTurn(
 }
 
 /** Observes the server and the victims during `work`. A part counts if its last frame was sent in that time. */
-export async function observe(
-  server: ObservedServer,
-  victims: PeerProcess,
-  work: () => Promise<unknown>,
-): Promise<Seen> {
+async function observe(server: ObservedServer, victims: PeerProcess, work: () => Promise<unknown>): Promise<Seen> {
   await server.loop();
   await victims.ask('report');
   const logBytesBefore = server.logBytes();
@@ -132,7 +124,7 @@ async function reportPast(victims: PeerProcess, untilMs: number): Promise<Victim
 }
 
 /** Takes several intervals as one: the worst of each value, and the latencies of all. */
-export function together(intervals: readonly Seen[]): Seen {
+function together(intervals: readonly Seen[]): Seen {
   const most = (of: (seen: Seen) => number) => Math.max(...intervals.map(of));
   return {
     blockMs: most(({ blockMs }) => blockMs),
@@ -144,7 +136,7 @@ export function together(intervals: readonly Seen[]): Seen {
 }
 
 /** The time within which 99 of 100 parts arrived, in milliseconds; infinite when none came at all. */
-export const p99Ms = ({ latenciesMs }: Seen): number =>
+const p99Ms = ({ latenciesMs }: Seen): number =>
   latenciesMs.length === 0 ? Number.POSITIVE_INFINITY : percentile(latenciesMs, 0.99);
 
 /** Limits on what strangers and neighbours may cost. */
@@ -153,8 +145,16 @@ const LIMIT = { blockMs: 10, laterMs: 50, logMbPerMinute: 1 } as const;
 /** A machine on which parts of 333 ms came later than this while nobody attacked shows nothing about an attack. */
 const QUIET_LATEST_MS = 400;
 
-/** Compares one attack with all quiet intervals of its run. @param question what was asked */
-export function answerOf(question: string, { hostile, sent }: Attacked, quiet: Seen): Answer {
+/** Compares each attack with all quiet intervals of its run. */
+export function answersOf<Done extends Attacked>(
+  done: readonly Done[],
+  questionOf: (attacked: Done) => string,
+): readonly Answer[] {
+  const quiet = together(done.map((each) => each.quiet));
+  return done.map((each) => answerOf(questionOf(each), each, quiet));
+}
+
+function answerOf(question: string, { hostile, sent }: Attacked, quiet: Seen): Answer {
   if (p99Ms(quiet) > QUIET_LATEST_MS) throw new InvalidRunError('parts came late although nobody attacked');
   const isReached =
     hostile.blockMs <= LIMIT.blockMs &&
@@ -164,21 +164,22 @@ export function answerOf(question: string, { hostile, sent }: Attacked, quiet: S
   return {
     question,
     measured: describe(hostile),
-    against: `quiet: ${describe(quiet)}`,
-    ratio: undefined,
-    mustReach: `block <= ${LIMIT.blockMs} ms, p99 within ${LIMIT.laterMs} ms, log <= ${LIMIT.logMbPerMinute} MB a minute, no fault`,
+    against: `quiet: block ${show(quiet.blockMs)} ms, p99 ${show(p99Ms(quiet))} ms`,
+    mustReach: `block <= ${LIMIT.blockMs} ms, p99 +${LIMIT.laterMs} ms, log <= ${LIMIT.logMbPerMinute} MB/min, no fault`,
     reached: isReached,
-    details: rateOf(sent),
+    details: [
+      rateOf(sent),
+      `longest pause ${show(hostile.pauseMs)} ms, quiet ${show(quiet.pauseMs)} ms`,
+      `quiet log ${show(quiet.logBytesPerMinute / 1e6)} MB/min`,
+      ...hostile.faults.slice(0, 3),
+    ].join('; '),
   };
 }
 
-/** What was observed, in short. */
-export function describe(seen: Seen): string {
-  const { blockMs, pauseMs, latenciesMs, logBytesPerMinute, faults } = seen;
-  const latency = latenciesMs.length === 0 ? 'no part came' : `part latency p99 ${show(p99Ms(seen))} ms`;
-  const log = `log ${show(logBytesPerMinute / 1e6)} MB a minute`;
-  const faulty = faults.length === 0 ? '' : `, ${faults.length} faults (${faults[0]})`;
-  return `block ${show(blockMs)} ms (pause ${show(pauseMs)} ms), ${latency}, ${log}${faulty}`;
+function describe(seen: Seen): string {
+  const { blockMs, latenciesMs, logBytesPerMinute, faults } = seen;
+  const latency = latenciesMs.length === 0 ? 'no part' : `p99 ${show(p99Ms(seen))} ms`;
+  return `block ${show(blockMs)} ms, ${latency}, log ${show(logBytesPerMinute / 1e6)} MB/min, ${faults.length} faults`;
 }
 
 /** What the attackers sent in each second, in words. */

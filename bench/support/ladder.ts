@@ -8,7 +8,8 @@ import type { VideoJob } from '../../test/support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../../test/support/server.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
 import { type Clip, type ClipShape, encodeClip } from './clip.ts';
-import { type PeerProcess, startPeer } from './peer-process.ts';
+import { createStreams, publishTo } from './load.ts';
+import type { PeerProcess } from './peer-process.ts';
 
 /** A source, and the profiles of its renditions. */
 export interface Ladder {
@@ -62,11 +63,10 @@ export async function startLadders(count: number, ladder: Ladder, clip: Clip): P
   await using parts = new AsyncDisposableStack();
   const server = parts.use(await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } }));
   const { source, profiles } = ladder;
-  const streams = await Promise.all(Array.from({ length: count }, () => server.api.createStream({ profiles })));
-  const streamKeys = streams.map(({ streamKey }) => streamKey);
+  const streams = await createStreams(server.api, count, () => ({ profiles }));
   // Segments of one stream do not begin when those of all others do.
   const apartMs = (source.gopS * 1000) / count + 100;
-  const load = parts.use(await startPeer('replayers.ts', { port: server.rtmpPort, streamKeys, clip, apartMs }));
+  const load = parts.use(await publishTo(server.rtmpPort, streams, clip, { apartMs }));
   for (const { playbackId } of streams) await playlistUrls(server.playlistUrl(playbackId), RENDITIONS);
   const running = parts.move();
   return { server, streams, load, [Symbol.asyncDispose]: () => running.disposeAsync() };

@@ -3,13 +3,20 @@
  */
 import { mkdirSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { type MediaPath, newMediaPath, type StreamId } from '#domain/ids.ts';
+import { ms } from '#lib/units.ts';
 import { codecOf } from '#media/codecs.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { SampleColumns } from '#media/mp4/movie.ts';
 import type { Track } from '#media/track.ts';
-import { encodeRecord, volumeName, WHOLE_INDEX } from '#recording/index-file.ts';
-import type { IndexRecord, TrackDescription } from '#recording/index-record.ts';
+import { encodeRecord, indexName, volumeName } from '#recording/index-file.ts';
+import { describeTrack, type IndexRecord } from '#recording/index-record.ts';
 import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
+import { openStore } from '#store/open-store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { someSession } from '../../test/support/sample-records.ts';
+import { startServerProcess } from '../../test/support/server.ts';
+import { MEASURED } from './settings.ts';
 
 const CONFIGS = {
   h264: '0164001fffe1001a6764001facd9405005bb0110000003001000000303c0f183196001000668ebe3cb22c0fdf8f800',
@@ -27,8 +34,31 @@ const MOOF_BYTES = { video: 250, audio: 180 } as const;
 /** When the recording began. */
 export const RECORDED_AT_MS = 1_790_000_000_000;
 
+/**
+ * Makes a data folder with running recordings of these lengths, as a killed server leaves it: their sessions wait for their publishers.
+ * @returns their paths
+ */
+export async function prepareRecordings(dataDir: string, hours: readonly number[]): Promise<readonly MediaPath[]> {
+  const paths = hours.map(newMediaPath);
+  {
+    await using server = await startServerProcess({ settings: MEASURED, dataDir });
+    await using store = await openStore({ dataDir, exclusive: false, logger: silentLogger });
+    for (const recordingPath of paths) {
+      const { id } = await server.api.createStream({ record: true });
+      const stream = (await store.streams.get(id as StreamId, 'everyone'))!;
+      const lastSeen = ms(Date.now());
+      const reconnectUntil = ms(lastSeen + 3_600_000);
+      const session = someSession(stream, { phase: 'reconnecting', reconnectUntil, lastSeen, recordingPath });
+      await store.sessions.create(session);
+    }
+    await server.stop();
+  }
+  for (const [index, path] of paths.entries()) writeLongRecording(join(dataDir, 'recordings', path), hours[index]!);
+  return paths;
+}
+
 /** Writes the recording of a stream of 3 Mbit/s, 30 frames per second with B-frames and times rounded to milliseconds, and audio. */
-export function writeLongRecording(folder: string, hours: number): void {
+function writeLongRecording(folder: string, hours: number): void {
   mkdirSync(folder, { recursive: true });
   const manifest: Manifest = { version: 1, sessionId: 'bench', epoch: RECORDED_AT_MS, targetDurationS: 4 };
   writeFileSync(join(folder, MANIFEST_NAME), JSON.stringify(manifest));
@@ -42,8 +72,8 @@ export function writeLongRecording(folder: string, hours: number): void {
     for (const rendition of renditions) rendition.part(part, add);
   }
   for (const rendition of renditions) rendition.close();
-  add({ type: 'end' });
-  writeFileSync(join(folder, WHOLE_INDEX), Buffer.concat(pieces));
+  add({ type: 'sync' });
+  writeFileSync(join(folder, indexName(0)), Buffer.concat(pieces));
 }
 
 class Written {
@@ -58,7 +88,7 @@ class Written {
   constructor(folder: string, rendition: number, id: string, track: Track) {
     this.#folder = folder;
     this.#kind = track.kind;
-    this.init = { type: 'init', rendition, id, number: 0, track: describe(track), bytes: initSegment(track) };
+    this.init = { type: 'init', rendition, id, number: 0, track: describeTrack(track), bytes: initSegment(track) };
     this.#shapes = Array.from({ length: SHAPES }, (_, shape) =>
       track.kind === 'video' ? frames(shape) : packets(shape),
     );
@@ -103,14 +133,6 @@ class Written {
     writeFileSync(path, this.init.bytes);
     truncateSync(path, this.#offset);
   }
-}
-
-function describe(track: Track): TrackDescription {
-  const common = { codec: track.codec, rfc6381: track.codecString, timescale: track.timescale };
-  if (track.kind === 'audio')
-    return { ...common, kind: 'audio', channels: track.channels, sampleRate: track.sampleRate };
-  const { width, height, declaredFrameRate, videoRange } = track;
-  return { ...common, kind: 'video', width, height, declaredFrameRate, videoRange };
 }
 
 /** Ten frames of a third of a second, at times of whole milliseconds. */

@@ -1,7 +1,6 @@
 /**
  * A store with very many streams, filled with the rows that the store itself would make.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { newAuditId } from '#domain/ids.ts';
@@ -15,6 +14,7 @@ import { rowOfStream } from '#store/queries/streams.ts';
 import type { Receipt, Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someUser } from '../../test/support/sample-records.ts';
+import { temporaryFolder } from './folder.ts';
 
 /** Rows written by one transaction. */
 const BATCH = 20_000;
@@ -32,7 +32,8 @@ export interface FilledStore extends AsyncDisposable {
  * @param streams the number of streams in it at first
  */
 export async function openFilledStore(folder: string, streams: number): Promise<FilledStore> {
-  const dataDir = mkdtempSync(join(folder, 'millrace-bench-'));
+  await using parts = new AsyncDisposableStack();
+  const dataDir = parts.use(await temporaryFolder(folder)).path;
   const user = someUser();
   const open = () => openStore({ dataDir, exclusive: true, logger: silentLogger });
   {
@@ -40,15 +41,9 @@ export async function openFilledStore(folder: string, streams: number): Promise<
     await store.users.ensure(user);
   }
   fillDataDir(dataDir, user, streams);
-  const store = await open();
-  return {
-    store,
-    user,
-    [Symbol.asyncDispose]: async () => {
-      await store[Symbol.asyncDispose]();
-      rmSync(dataDir, { recursive: true });
-    },
-  };
+  const store = parts.use(await open());
+  const running = parts.move();
+  return { store, user, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** A stream as the API makes it, by default with the present time. */

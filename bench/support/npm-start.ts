@@ -3,11 +3,10 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.ts';
+import { temporaryFolder } from './folder.ts';
 
 /**
  * Runs a command that starts the service with an empty data folder, until `/healthz` answers 200.
@@ -15,13 +14,13 @@ import { freePort } from '../../test/support/free-port.ts';
  * @returns milliseconds from the command to the answer
  */
 export async function timeStart(command: string, ...args: readonly string[]): Promise<number> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
+  await using dataDir = await temporaryFolder();
   const port = await freePort();
   const settings = { MILLRACE_HTTP_PORT: String(port), MILLRACE_RTMP_PORT: '0', MILLRACE_METRICS_PORT: '0' };
   const startedAt = performance.now();
   const child = spawn(command, args, {
     cwd: join(import.meta.dirname, '../..'),
-    env: { ...process.env, ...settings, MILLRACE_DATA_DIR: dataDir },
+    env: { ...process.env, ...settings, MILLRACE_DATA_DIR: dataDir.path },
     stdio: 'ignore',
     // A process group of its own, because npm does not forward every signal to the processes that it started.
     detached: true,
@@ -40,6 +39,5 @@ export async function timeStart(command: string, ...args: readonly string[]): Pr
   } finally {
     process.kill(-child.pid!, 'SIGTERM');
     await exited;
-    await rm(dataDir, { recursive: true, maxRetries: 20, retryDelay: 50 });
   }
 }

@@ -2,13 +2,12 @@
  * The program itself in a process of its own, which can also be asked how long its event loop was blocked.
  */
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ServerOptions, type ServerProcess, startServerProcess } from '../../test/support/server.ts';
 import type { InsideQuestion, LoopReport, MemoryReport } from '../peers/inside-server.ts';
+import { temporaryFolder } from './folder.ts';
 
 const INSIDE = pathToFileURL(join(import.meta.dirname, '../peers/inside-server.ts')).href;
 
@@ -25,39 +24,19 @@ export interface ObservedServer extends ServerProcess {
 /** Starts an observed server, with the options of {@link startServerProcess}. */
 export async function startObservedServer(options: ServerOptions = {}): Promise<ObservedServer> {
   await using parts = new AsyncDisposableStack();
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
-  parts.defer(() => rm(folder, { recursive: true, force: true }));
-  const socket = join(folder, 'inside');
+  const folder = parts.use(await temporaryFolder());
+  const socket = join(folder.path, 'inside');
   // The server's child processes do not inherit its environment.
   const settings = { ...options.settings, NODE_OPTIONS: `--import=${INSIDE}`, BENCH_SOCKET: socket };
   const server = parts.use(await startServerProcess({ ...options, settings }));
-  const log = new LogMeter(server.logLines);
   const running = parts.move();
   return {
     ...server,
     loop: async () => (await ask(socket, 'loop')) as LoopReport,
     memory: async () => (await ask(socket, 'memory')) as MemoryReport,
-    logBytes: () => log.bytes,
+    logBytes: () => server.logLines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, 0),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
-}
-
-/** Counts the bytes of log lines, each line once, however often it is asked. */
-class LogMeter {
-  readonly #lines: readonly string[];
-  #counted = 0;
-  #bytes = 0;
-
-  constructor(lines: readonly string[]) {
-    this.#lines = lines;
-  }
-
-  get bytes(): number {
-    for (; this.#counted < this.#lines.length; this.#counted += 1) {
-      this.#bytes += Buffer.byteLength(this.#lines[this.#counted]!) + 1;
-    }
-    return this.#bytes;
-  }
 }
 
 async function ask(path: string, question: InsideQuestion): Promise<unknown> {

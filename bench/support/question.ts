@@ -7,10 +7,10 @@ export interface Answer {
   readonly question: string;
   /** The measured value with its unit. */
   readonly measured: string;
-  /** What the value is compared with: a peer's value from this run, or the limit. */
-  readonly against: string;
+  /** What the value is compared with: a peer's value from this run, or the limit. Left out where `mustReach` says it already. */
+  readonly against?: string;
   /** `measured` over `against`, where both are one number. */
-  readonly ratio: number | undefined;
+  readonly ratio?: number;
   /** The requirement, such as `<= 2.5x`. */
   readonly mustReach: string;
   readonly reached: boolean;
@@ -68,9 +68,34 @@ export function atMostTimes(
   };
 }
 
+/** Compares a number with a limit of the same unit that it must reach. */
+export function atLeast(question: string, measured: number, limit: number, unit: string): Answer {
+  return {
+    ...atMost(question, measured, limit, unit),
+    mustReach: `>= ${show(limit)} ${unit}`,
+    reached: measured >= limit,
+  };
+}
+
+/** Compares a rate with that of a peer in the same run, of which it must reach the share `times`. */
+export function atLeastTimes(
+  question: string,
+  measured: number,
+  peer: { readonly name: string; readonly value: number },
+  { times, unit }: { readonly times: number; readonly unit: string },
+): Answer {
+  const answer = atMostTimes(question, measured, peer, { times, unit });
+  return { ...answer, mustReach: `>= ${times.toFixed(1)}x`, reached: measured >= times * peer.value };
+}
+
 /** The answer to a question that was not measured, because its peer is not installed. */
 export function notMeasured(question: string, reason: string, mustReach: string): Answer {
-  return { question, measured: 'not measured', against: reason, ratio: undefined, mustReach, reached: false };
+  return { question, measured: 'not measured', against: reason, mustReach, reached: false };
+}
+
+/** The first faults, for the details of an answer that gives their number. Empty without any. */
+export function firstOf(faults: readonly string[]): { readonly details?: string } {
+  return faults.length === 0 ? {} : { details: faults.slice(0, 5).join('; ').slice(0, 1000) };
 }
 
 /** Three significant digits, and no exponent. */

@@ -1,5 +1,5 @@
 /**
- * Percentiles and medians of measurements.
+ * Percentiles and medians of measurements, and measurements that are repeated.
  */
 
 /** The percentile: the smallest value that at least this share of all values does not exceed. @param share 0..1 */
@@ -23,4 +23,32 @@ export function slope(points: readonly { readonly x: number; readonly y: number 
   const meanY = mean(points.map(({ y }) => y));
   const covariance = points.reduce((sum, { x, y }) => sum + (x - meanX) * (y - meanY), 0);
   return covariance / points.reduce((sum, { x }) => sum + (x - meanX) ** 2, 0);
+}
+
+/**
+ * Measures several things in turn, round after round, so that a machine that becomes slower affects all of them alike.
+ * @param options.warmUp rounds before the first that counts
+ * @returns the median of each
+ */
+export async function inRounds<Name extends string>(
+  rounds: number,
+  measures: Readonly<Record<Name, () => Promise<number>>>,
+  { warmUp = 0 } = {},
+): Promise<Readonly<Record<Name, number>>> {
+  const entries = Object.entries(measures) as [Name, () => Promise<number>][];
+  const values = new Map<Name, number[]>(entries.map(([name]) => [name, []]));
+  for (let round = -warmUp; round < rounds; round += 1) {
+    for (const [name, measure] of entries) {
+      const value = await measure();
+      if (round >= 0) values.get(name)!.push(value);
+    }
+  }
+  return Object.fromEntries([...values].map(([name, all]) => [name, median(all)])) as Record<Name, number>;
+}
+
+/** How long `work` took, in milliseconds. */
+export async function timed(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
 }
