@@ -2,7 +2,7 @@
  * Does a list page of 100 cost the same among a million streams as among a thousand, the first page and the 5,000th?
  */
 import { tmpdir } from 'node:os';
-import type { PageKey } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
 import { type FilledStore, openFilledStore } from './support/many-streams.ts';
 import { type Answer, atMostTimes } from './support/question.ts';
 import { inRounds, timed } from './support/statistics.ts';

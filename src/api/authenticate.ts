@@ -8,7 +8,7 @@ import type { ApiKeyId, BrowserSessionId, StreamId, UserId, WebhookId } from '#d
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { ApiKey } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { Credential, FindCredential } from './credentials.ts';

@@ -3,7 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { ms } from '#lib/units.ts';
-import type { PageKey } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
 
 const CONTENT = /^([a-zA-Z-]+)\.(0|[1-9]\d{0,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 

@@ -5,7 +5,8 @@
  * it reconnects with `Last-Event-ID`.
  */
 import type { Writable } from 'node:stream';
-import type { EventFilter, Scope, Store } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
+import type { EventFilter, Store } from '#store/store.ts';
 import { frameOf, type TailEvent, type TailReader } from './event-tail.ts';
 
 /** The largest number of bytes that may wait for a reader. */

@@ -3,7 +3,8 @@
  */
 import type { ServiceEvent } from '#domain/events.ts';
 import { pause } from '#lib/pause.ts';
-import type { Scope, Store } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
+import type { Store } from '#store/store.ts';
 import { presentEvent } from './present-event.ts';
 
 /** The number of events read at a time. */

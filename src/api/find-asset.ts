@@ -4,7 +4,7 @@
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type AssetId, isUuid } from '#domain/ids.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 
 /**

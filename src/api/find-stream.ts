@@ -5,7 +5,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { isInScope } from './scope.ts';

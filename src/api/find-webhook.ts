@@ -4,7 +4,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type StreamId, type WebhookId } from '#domain/ids.ts';
 import type { Webhook } from '#domain/webhook.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 import { findStream } from './find-stream.ts';
 

@@ -9,7 +9,8 @@ import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHan
 import { ERRORS, MillraceError } from '#domain/errors.ts';
 import { Type } from '#lib/schema.ts';
 import { unreachable } from '#lib/unreachable.ts';
-import type { IdempotencyClaim, Store } from '#store/store.ts';
+import type { IdempotencyClaim } from '#store/receipt.ts';
+import type { Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
 import { presentedKey } from './presented-key.ts';
 import type { Answer } from './receipt.ts';

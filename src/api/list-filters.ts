@@ -3,7 +3,8 @@
  */
 import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
-import type { AssetFilter, AssetOrder, ListFilter, ListOrder } from '#store/store.ts';
+import type { AssetFilter, AssetOrder } from '#store/asset-store.ts';
+import type { ListFilter, ListOrder } from '#store/store.ts';
 import { phaseOfApi } from './present-asset.ts';
 import { refused } from './query.ts';
 import { API_ASSET_PHASES, ASSET_SOURCE_TYPES } from './schemas/asset.ts';

@@ -2,15 +2,9 @@
  * Reads the query parameters of a list.
  */
 import { isUuid, type StreamId } from '#domain/ids.ts';
-import {
-  ASSET_ORDERS,
-  type AssetFilter,
-  type AssetListOptions,
-  LIST_ORDERS,
-  type ListFilter,
-  type ListOptions,
-  type PageOptions,
-} from '#store/store.ts';
+import { ASSET_ORDERS, type AssetFilter, type AssetListOptions } from '#store/asset-store.ts';
+import type { PageOptions } from '#store/page.ts';
+import { LIST_ORDERS, type ListFilter, type ListOptions } from '#store/store.ts';
 import { decodeCursor } from './cursor.ts';
 import { type AnyFilter, type ListKind, parseFilters } from './list-filters.ts';
 import { type RawQuery, readFlag, readInteger, readText, refused } from './query.ts';

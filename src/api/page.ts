@@ -2,7 +2,7 @@
  * Answers a list page by page: the rows, the link to the next page, and the total number if the query wants it.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { PageKey } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 import { encodeCursor } from './cursor.ts';
 import { type RawQuery, readFlag } from './query.ts';

@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { AuditAction } from '#domain/audit.ts';
 import { newAuditId } from '#domain/ids.ts';
-import type { Receipt } from '#store/store.ts';
+import type { Receipt } from '#store/receipt.ts';
 
 /** The change that a request made. */
 export interface Change {

@@ -3,7 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type UserId } from '#domain/ids.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 import { type RawQuery, readFlag, readText, refused } from './query.ts';
 
 /** Whether the scope includes what belongs to that user. */

@@ -2,7 +2,8 @@
  * Claims `Idempotency-Key`s, and makes a repeat wait for the answer to the first request.
  */
 import { pause } from '#lib/pause.ts';
-import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState, type Store } from '#store/store.ts';
+import { ANSWERS_KEPT_MS, type IdempotencyClaim, type IdempotencyState } from '#store/receipt.ts';
+import type { Store } from '#store/store.ts';
 
 /** The time without an answer after which a claim no longer holds, because its process is taken for dead. */
 const PENDING_MS = 60_000;

@@ -4,7 +4,7 @@
 import type { AuditAction } from '#domain/audit.ts';
 import { newAuditId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Receipt } from '#store/store.ts';
+import type { Receipt } from '#store/receipt.ts';
 
 /** Makes the entry of the audit log for a change. See `#api/receipt.ts` for changes over HTTP. */
 export function operatorReceipt(

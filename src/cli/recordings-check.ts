@@ -14,7 +14,8 @@ import { extentOf } from '#recording/extent.ts';
 import { fragmentBytesIn, indexOfVolumes, replaceIndex } from '#recording/index-rebuild.ts';
 import { readIndexOf } from '#recording/recovery.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
-import type { PageKey, Store } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
+import type { Store } from '#store/store.ts';
 
 /** A younger folder may belong to a session whose row is still being written to the store. */
 const ORPHAN_AGE_MS = 86_400_000;

@@ -9,7 +9,8 @@ import { newAuditId, newBrowserSessionId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
-import type { OpenBrowserSession, Receipt } from '#store/store.ts';
+import type { Receipt } from '#store/receipt.ts';
+import type { OpenBrowserSession } from '#store/store.ts';
 import type { DashboardOptions } from './options.ts';
 
 /** What a user signs in with. */

@@ -9,7 +9,8 @@ import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { ANSWERS_KEPT_MS, FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
+import { ANSWERS_KEPT_MS } from './receipt.ts';
+import { FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -31,6 +31,12 @@ interface UserRows {
   counting: Promise<number> | undefined;
 }
 
+/** The limit on the rows of a user when another one is created. */
+export interface RowLimit {
+  /** The quota. 0 means no limit. */
+  readonly atMost?: number;
+}
+
 /** Keeps users within their quota of one kind of row. */
 export class RowQuota {
   readonly #what: string;

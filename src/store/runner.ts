@@ -7,12 +7,13 @@ import type { NodeId } from '#domain/ids.ts';
 import { type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
 import { LookupBudget } from './lookup-budget.ts';
+import type { Page, PageKey, Scope } from './page.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
 import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
 import type { WriterArgs } from './queries/nodes.ts';
 import { ReadCache } from './read-cache.ts';
-import type { IdempotencyClaim, Page, PageKey, Receipt, Scope } from './store.ts';
+import type { IdempotencyClaim, Receipt } from './receipt.ts';
 import { storeUnavailable } from './unavailable.ts';
 
 /** Milliseconds that a lookup which anybody can cause may wait for its turn. */

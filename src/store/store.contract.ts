@@ -37,7 +37,8 @@ import { nodesContract } from './contract/nodes.contract.ts';
 import { rightsContract } from './contract/rights.contract.ts';
 import { isMillraceError, type OpenStore } from './contract/suite.contract.ts';
 import { usageContract } from './contract/usage.contract.ts';
-import type { ListOptions, Page, PageKey, Store } from './store.ts';
+import type { Page, PageKey } from './page.ts';
+import type { ListOptions, Store } from './store.ts';
 
 /**
  * Declares the suite.

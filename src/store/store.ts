@@ -11,16 +11,13 @@
  * Such a call returns false when the stream or session belongs to another node by now, and rejects with `store_unavailable` while the lease
  * has run out. In both cases nothing has changed.
  */
-import type { Asset, AssetExtent, AssetPhase } from '#domain/asset.ts';
 import type { AuditEntry } from '#domain/audit.ts';
 import type { BrowserSession, SignInLink } from '#domain/browser-session.ts';
-import type { DisabledReason, EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
+import type { EventType, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
 import type { HealthSample } from '#domain/health-sample.ts';
 import type {
   ApiKeyId,
-  AssetId,
   BrowserSessionId,
-  EventId,
   MediaPath,
   NodeId,
   PlaybackId,
@@ -28,8 +25,6 @@ import type {
   SigningKeyId,
   StreamId,
   UserId,
-  WebhookId,
-  WebhookLogId,
 } from '#domain/ids.ts';
 import type { NodeState, ServiceNode } from '#domain/node.ts';
 import type { QuotaChange } from '#domain/quotas.ts';
@@ -39,32 +34,13 @@ import type { SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { HourOfUsage, UsageSum } from '#domain/usage.ts';
 import type { ApiKey, User } from '#domain/user.ts';
-import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { StoreAnnouncement } from './announcement.ts';
-
-/** The records that a call may see: those of one user, or those of everybody for an admin. */
-export type Scope = UserId | 'everyone';
-
-/** The end of a list page: the value by which the list is ordered and the id of the last row. */
-export interface PageKey {
-  readonly at: Milliseconds;
-  readonly id: string;
-}
-
-/** A part of a list. */
-export interface Page<Row> {
-  readonly rows: readonly Row[];
-  /** The end of this page, where the next one begins. Undefined when there is none. */
-  readonly next: PageKey | undefined;
-}
-
-/** The options of every list. Rows with the same time are ordered by id, in the same direction. */
-export interface PageOptions {
-  /** From 1 to 1000. */
-  readonly limit: number;
-  readonly after?: PageKey | undefined;
-}
+import type { AssetStore } from './asset-store.ts';
+import type { Page, PageOptions, Scope } from './page.ts';
+import type { IdempotencyClaim, IdempotencyState, Receipt } from './receipt.ts';
+import type { RowLimit } from './row-quota.ts';
+import type { WebhookStore } from './webhook-store.ts';
 
 /** The times by which records can be ordered. */
 export const LIST_ORDERS = ['createdAt', 'lastSeen'] as const;
@@ -135,48 +111,6 @@ export type SessionChange = Partial<
   >
 >;
 
-/** The times by which assets can be ordered. */
-export const ASSET_ORDERS = ['createdAt', 'updatedAt'] as const;
-/** A value of {@link ASSET_ORDERS}. */
-export type AssetOrder = (typeof ASSET_ORDERS)[number];
-
-/**
- * Conditions for the listed assets, all of which must hold. One of them is answered from an index: the id, playback id, session, stream or
- * origin, else the creator, else the phase, else the kind.
- */
-export interface AssetFilter {
-  readonly id?: AssetId;
-  readonly playbackId?: PlaybackId;
-  /** Part of the name; see {@link ListFilter.name}. */
-  readonly name?: string;
-  readonly creatorId?: string;
-  readonly phase?: AssetPhase;
-  readonly kind?: Asset['kind'];
-  /** Only together with `kind`. */
-  readonly streamId?: StreamId;
-  /** The session of recordings and clips. */
-  readonly sessionId?: SessionId;
-  /** The playback id that clips were requested of. */
-  readonly clippedFrom?: PlaybackId;
-  /** Bounds of the time by which the list is ordered, both included. */
-  readonly from?: Milliseconds;
-  readonly to?: Milliseconds;
-}
-
-/** The options of a list of assets. */
-export interface AssetListOptions extends PageOptions {
-  readonly order: AssetOrder;
-  /** With `desc`, the newest come first. */
-  readonly direction: 'asc' | 'desc';
-  readonly filter: AssetFilter;
-}
-
-/** The fields that may change on an asset. Absent keys leave a field as it is, and `undefined` empties it. */
-export type AssetChange = Partial<Pick<Asset, 'name' | 'creatorId' | 'playbackPolicy'>>;
-
-/** How long the recordings of a deleted stream are kept. */
-export const RECORDINGS_KEPT_MS = 24 * 3600 * 1000;
-
 /** The fields that may change on a signing key. Absent keys leave a field as it is. */
 export type SigningKeyChange = Partial<Pick<SigningKey, 'name' | 'disabled'>>;
 
@@ -184,11 +118,6 @@ export type SigningKeyChange = Partial<Pick<SigningKey, 'name' | 'disabled'>>;
  * The fields that may change on a user. Absent keys leave a field as it is. Quotas change independently of each other, also concurrently.
  */
 export type UserChange = Partial<Pick<User, 'name' | 'isAdmin' | 'suspended'>> & { readonly quotas?: QuotaChange };
-
-/** The fields that may change on a webhook. Absent keys leave a field as it is, and `undefined` empties it. */
-export type WebhookChange = Partial<
-  Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecret' | 'disabled'>
->;
 
 /** Conditions for the listed events, all of which must hold. Each combination is answered from an index. */
 export interface EventFilter {
@@ -199,27 +128,6 @@ export interface EventFilter {
   readonly from?: Milliseconds;
   readonly to?: Milliseconds;
 }
-
-/** The result of an attempt at a delivery, which decides what happens to the delivery. */
-export interface DeliveryOutcome {
-  /** The sequence number of the event. */
-  readonly sequence: number;
-  readonly log: WebhookLog;
-  readonly result:
-    | { readonly type: 'delivered' }
-    | { readonly type: 'retry'; readonly delayMs: number }
-    | { readonly type: 'dead' };
-}
-
-/** What is stored in one transaction with a change that somebody requested. */
-export interface Receipt {
-  readonly audit: AuditEntry;
-  /** The answer to repeats of the request from now on. See {@link Store.idempotency}. */
-  readonly answer?: { readonly claim: IdempotencyClaim; readonly sealed: string } | undefined;
-}
-
-/** Milliseconds that the answer to a request is kept for repeats. */
-export const ANSWERS_KEPT_MS = 24 * 3600 * 1000;
 
 /** Milliseconds that the hash of a stream's replaced key is kept. */
 export const FORMER_KEYS_KEPT_MS = 24 * 3600 * 1000;
@@ -243,31 +151,6 @@ export interface UsageQuery {
   /** The largest number of sums. */
   readonly limit: number;
 }
-
-/** The limit on the rows of a user when another one is created. */
-export interface RowLimit {
-  /** The quota. 0 means no limit. `row-quota.ts` describes how exactly it is enforced. */
-  readonly atMost?: number;
-}
-
-/** Identifies one repeatable request. */
-export interface IdempotencyClaim {
-  readonly userId: UserId;
-  /** The method and route, such as `POST /stream`. */
-  readonly route: string;
-  /** SHA-256 of the `Idempotency-Key` in lower-case hex. */
-  readonly keyHash: string;
-  /** SHA-256 of the body in lower-case hex. */
-  readonly bodyHash: string;
-  readonly at: Milliseconds;
-}
-
-/** The state of a request that may be a repeat. */
-export type IdempotencyState =
-  | { readonly state: 'claimed' } // by this call, which must answer or release it
-  | { readonly state: 'pending' } // an equal request is in progress
-  | { readonly state: 'answered'; readonly sealed: string }
-  | { readonly state: 'other_body' };
 
 /** A browser session with its user and the key it was made with. */
 export interface OpenBrowserSession {
@@ -487,84 +370,7 @@ export interface Store extends AsyncDisposable {
    *
    * Every change of a phase is stored with its event. Reports of what is recorded may be repeated and are ignored for deleted assets.
    */
-  readonly assets: {
-    get(id: AssetId, scope: Scope): Promise<Asset | undefined>;
-    /** The assets with these ids that exist, in any order. @param of `all` includes deleted assets */
-    getMany(ids: readonly AssetId[], of?: 'all'): Promise<readonly Asset[]>;
-    /** The asset with that playback id or, for those who know it, with that id. For anybody. */
-    byPlaybackId(id: PlaybackId | AssetId): Promise<Asset | undefined>;
-    /** The asset with that folder in its URLs, with the node that has what is not in the object store. */
-    byPath(path: MediaPath): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
-    list(scope: Scope, options: AssetListOptions): Promise<Page<Asset>>;
-    count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
-    /** Counts a user's clips up to `atMost`. */
-    countOf(user: UserId, atMost: number): Promise<number>;
-    /** Bytes of a user's recordings, as of their last reports, and about those that clips keep of deleted recordings. */
-    bytesOf(user: UserId): Promise<number>;
-    /** Seconds of media in the same recordings and clips. */
-    secondsOf(user: UserId): Promise<number>;
-    /**
-     * Creates a clip.
-     * @param of the recording or clip that it is cut out of
-     * @throws {MillraceError} `not_found` when that is deleted or failed, `quota_exceeded`
-     */
-    createClip(clip: Asset, of: AssetId, receipt: Receipt, limit?: RowLimit): Promise<void>;
-    /** Changes an asset. Returns whether there is such an asset. */
-    change(id: AssetId, scope: Scope, change: AssetChange, receipt: Receipt): Promise<boolean>;
-    /**
-     * Deletes an asset: a clip at once, a recording as far as its owner can see. Its bytes are deleted later; see `deleting`.
-     * @returns whether there was such an asset
-     * @throws {MillraceError} `conflict` for a recording that still runs
-     */
-    delete(id: AssetId, scope: Scope, receipt: Receipt): Promise<boolean>;
-    /** The same for one that has been kept long enough. Returns whether there was such a recording, and it does not run. */
-    expire(id: AssetId, at: Milliseconds): Promise<boolean>;
-
-    /** Stores what of a recording there is by now. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
-    progress(id: AssetId, extent: AssetExtent): Promise<boolean>;
-    /**
-     * Makes a recording ready. One without media becomes failed. Returns false when it does not exist, or is settled or deleted.
-     * @param at by the clock of this process
-     */
-    finish(id: AssetId, extent: AssetExtent, at: Milliseconds): Promise<boolean>;
-    /** Makes a recording failed. Returns false when it does not exist, or is settled or deleted. @param failure a sentence */
-    fail(id: AssetId, failure: string, at: Milliseconds): Promise<boolean>;
-    /** Notes that everything of a recording is in the object store. */
-    stored(id: AssetId): Promise<void>;
-    /**
-     * The recordings of a node that are neither ready nor failed, oldest first. In a store that is not shared, its process has every
-     * recording.
-     */
-    open(node: NodeId): Promise<readonly Asset[]>;
-    /** The clips of a recording that are not deleted, oldest first, also when the recording is deleted. */
-    clipsOf(recording: AssetId): Promise<readonly Asset[]>;
-
-    /**
-     * Recordings to delete, at most `limit`: those of streams that were deleted {@link RECORDINGS_KEPT_MS} before `now`, and those whose
-     * session ended before a time. None of them runs.
-     */
-    due(options: {
-      readonly now: Milliseconds;
-      /** Undefined when recordings are kept for ever. */
-      readonly endedBefore: Milliseconds | undefined;
-      readonly limit: number;
-    }): Promise<readonly Asset[]>;
-    /** The ended recordings of a node that are not in the object store, the oldest end first. */
-    oldest(node: NodeId, limit: number): Promise<readonly Asset[]>;
-    /**
-     * Deleted recordings whose bytes may still be there, in the order of their ids.
-     * @param options.before the time of the deletion. Leave at least a minute, so that every clip that was being created by then is in `clipsOf`
-     */
-    deleting(options: {
-      readonly before: Milliseconds;
-      readonly after?: AssetId | undefined;
-      readonly limit: number;
-    }): Promise<readonly Asset[]>;
-    /** Notes that no byte of a deleted recording is left. */
-    deleted(id: AssetId): Promise<void>;
-    /** Forgets assets that were deleted before a time and have no bytes left, at most `limit` at once. Returns how many. */
-    forget(before: Milliseconds, limit: number): Promise<number>;
-  };
+  readonly assets: AssetStore;
 
   /** Samples of sessions. They are deleted with their session. */
   readonly samples: {
@@ -688,79 +494,5 @@ export interface Store extends AsyncDisposable {
   };
 
   /** URLs that events are sent to. A process delivers to a webhook while it holds the webhook's lease. Leases end with the process. */
-  readonly webhooks: {
-    /** @throws {MillraceError} `quota_exceeded` */
-    create(webhook: Webhook, receipt: Receipt, limit?: RowLimit): Promise<void>;
-    get(id: WebhookId, scope: Scope): Promise<Webhook | undefined>;
-    /** Lists webhooks, newest first. */
-    list(scope: Scope, page: PageOptions): Promise<Page<Webhook>>;
-    /** The webhooks of a user that subscribe to an event type, newest first. */
-    ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
-    /** Counts a user's webhooks up to `atMost`. */
-    countOf(user: UserId, atMost: number): Promise<number>;
-    /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
-    change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
-    /**
-     * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it did. @param receipts one for
-     * each id, in the same order
-     */
-    delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
-
-    /** Leases webhooks with due deliveries. Returns all that this process has leased, or none when there was nothing new. */
-    claimDue(options: { readonly leaseMs: number; readonly limit: number }): Promise<readonly Webhook[]>;
-    /** Extends all leases of this process. */
-    renewLeases(leaseMs: number): Promise<void>;
-    /** Releases a lease. */
-    release(id: WebhookId): Promise<void>;
-    /** Milliseconds until a webhook can be leased. Undefined while nothing waits. */
-    nextDueInMs(): Promise<number | undefined>;
-    /** The due deliveries, beginning with the one that has waited longest. `ageMs` is the time since the delivery was created. */
-    due(
-      id: WebhookId,
-      limit: number,
-    ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
-    /** Stores the results of attempts at deliveries to one webhook. */
-    record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
-    /**
-     * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
-     * disabled.
-     */
-    disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
-    /** Deliveries that have not succeeded, the latest event first. The keys of its pages have the number of an event in place of a time. */
-    deliveries(
-      id: WebhookId,
-      filter: { readonly state?: DeliveryState },
-      page: PageOptions,
-    ): Promise<Page<WebhookDelivery>>;
-    /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
-    resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
-    /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
-    test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;
-    /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
-    resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
-    /** Gives up deliveries created before a time, at most `limit` at once. Returns how many. */
-    expire(before: Milliseconds, limit: number): Promise<number>;
-    /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
-    deleteDead(before: Milliseconds, limit: number): Promise<number>;
-    /** Webhooks with pending deliveries, in the order of their ids. */
-    waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
-    /** Whether a webhook has more than `count` deliveries. */
-    hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
-    /** An event that is delivered again. */
-    event(id: EventId): Promise<ServiceEvent | undefined>;
-    logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;
-    /** Lists entries of the log, newest first. */
-    log(
-      id: WebhookId,
-      filter: {
-        readonly success?: boolean;
-        readonly type?: EventType;
-        readonly from?: Milliseconds;
-        readonly to?: Milliseconds;
-      },
-      page: PageOptions,
-    ): Promise<Page<WebhookLog>>;
-    /** Deletes entries of the log from before a time, at most `limit` at once, the oldest first. Returns how many. */
-    deleteLog(before: Milliseconds, limit: number): Promise<number>;
-  };
+  readonly webhooks: WebhookStore;
 }

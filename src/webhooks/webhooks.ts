@@ -3,7 +3,7 @@
  */
 import type { Stream } from '#domain/stream.ts';
 import type { Webhook, WebhookLog } from '#domain/webhook.ts';
-import type { DeliveryOutcome } from '#store/store.ts';
+import type { DeliveryOutcome } from '#store/webhook-store.ts';
 
 /** Presents a stream to receivers, without its stream key. */
 export type PresentStream = (stream: Stream) => object;

@@ -27,7 +27,7 @@ import type { ApiKey, User } from '#domain/user.ts';
 import { newSharedSecret, type Webhook } from '#domain/webhook.ts';
 import { ms } from '#lib/units.ts';
 import { newSession } from '#live/new-session.ts';
-import type { Receipt } from '#store/store.ts';
+import type { Receipt } from '#store/receipt.ts';
 
 /** The node on which sample sessions run. */
 export const SOME_NODE = newNodeId();

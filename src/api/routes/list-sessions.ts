@@ -14,7 +14,8 @@ import { streamIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SessionSchema } from '#api/schemas/session.ts';
 import { Type } from '#lib/schema.ts';
-import type { ListFilter, Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
+import type { ListFilter } from '#store/store.ts';
 
 const HOW = 'The list is newest first. The `Link` header leads to the next page.';
 

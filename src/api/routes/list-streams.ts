@@ -16,7 +16,7 @@ import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
 import { Type } from '#lib/schema.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 
 const all = {
   operationId: 'getStreams',

@@ -18,7 +18,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import { Type } from '#lib/schema.ts';
-import type { AssetFilter } from '#store/store.ts';
+import type { AssetFilter } from '#store/asset-store.ts';
 
 const HOW = 'The list is newest first. The `Link` header leads to the next page.';
 

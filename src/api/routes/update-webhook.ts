@@ -19,7 +19,7 @@ import {
 import { Secret } from '#domain/secret.ts';
 import { SECRET_OVERLAP_MS, type Webhook } from '#domain/webhook.ts';
 import { ms } from '#lib/units.ts';
-import type { WebhookChange } from '#store/store.ts';
+import type { WebhookChange } from '#store/webhook-store.ts';
 
 const SECRETS =
   'For 24 hours after a new `sharedSecret` was set, deliveries are signed with both secrets; the signature with the new one is first.';

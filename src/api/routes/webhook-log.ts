@@ -21,7 +21,7 @@ import { isEventType } from '#domain/events.ts';
 import { isUuid, type WebhookLogId } from '#domain/ids.ts';
 import type { Webhook, WebhookLog } from '#domain/webhook.ts';
 import { Type } from '#lib/schema.ts';
-import type { Scope } from '#store/store.ts';
+import type { Scope } from '#store/page.ts';
 
 const time = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 0, description, examples: [1_795_175_107_399] }));

@@ -10,7 +10,7 @@ import { type AssetId, newClipId, newUserId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
-import type { AssetFilter, AssetListOptions } from '#store/store.ts';
+import type { AssetFilter, AssetListOptions } from '#store/asset-store.ts';
 import {
   SOME_EXTENT,
   someClip,

@@ -9,7 +9,8 @@ import { newStreamKey } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import type { StoreAnnouncement } from '#store/announcement.ts';
-import type { IdempotencyClaim, Receipt, StreamChange } from '#store/store.ts';
+import type { IdempotencyClaim, Receipt } from '#store/receipt.ts';
+import type { StreamChange } from '#store/store.ts';
 import {
   someAudit,
   someKey,

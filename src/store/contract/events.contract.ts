@@ -8,7 +8,7 @@ import { newEventId, newWebhookLogId, type StreamId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Webhook } from '#domain/webhook.ts';
 import { ms } from '#lib/units.ts';
-import type { DeliveryOutcome } from '#store/store.ts';
+import type { DeliveryOutcome } from '#store/webhook-store.ts';
 import { someNode, someReceipt, someSession, someStream, someWebhook } from '#test/support/sample-records.ts';
 import { describeOn, type Fixture, type OpenStore } from './suite.contract.ts';
 

@@ -4,7 +4,8 @@
 import { after, before, beforeEach, describe } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import type { User } from '#domain/user.ts';
-import type { Page, PageKey, Store } from '#store/store.ts';
+import type { Page, PageKey } from '#store/page.ts';
+import type { Store } from '#store/store.ts';
 import { someUser } from '#test/support/sample-records.ts';
 
 /** Opens an empty store, which the caller disposes. */

@@ -10,12 +10,13 @@ import { NO_USAGE } from '#domain/usage.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
+import { ASSET_ORDERS, type AssetFilter } from '#store/asset-store.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
 import { storeOn } from '#store/sql-store.ts';
 import { storeContract } from '#store/store.contract.ts';
-import { ASSET_ORDERS, type AssetFilter, LIST_ORDERS, type Store } from '#store/store.ts';
+import { LIST_ORDERS, type Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import {
   SOME_EXTENT,

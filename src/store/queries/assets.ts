@@ -1,18 +1,18 @@
 /**
  * Queries on assets. Unless their names say otherwise, they find no deleted ones.
  */
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import type { Asset, AssetExtent, AssetTrack } from '#domain/asset.ts';
-import type { EventType } from '#domain/events.ts';
 import type { EventId } from '#domain/ids.ts';
 import type { ServiceNode } from '#domain/node.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import type { AssetChange, AssetListOptions, AssetOrder } from '#store/asset-store.ts';
 import type { AssetsTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
-import type { AssetChange, AssetListOptions, AssetOrder } from '#store/store.ts';
+import { ASSET_PAYLOAD, type AssetEventType, RECORDING_PAYLOAD, REPORTS } from './asset-events.ts';
 import { countUpTo } from './count-up-to.ts';
 import { alsoIs, type Condition, is, type RangeArgs, rangeConditions, unindexed } from './lists.ts';
 
@@ -52,23 +52,6 @@ export type AssetListArgs = Partial<
 
 /** The choices that determine the text of a list's query. */
 export type AssetListChoice = Pick<AssetListOptions, 'order' | 'direction'>;
-
-/**
- * The events about assets, with the condition under which each is due, by the phase that was reported last. One write runs them in the
- * order in which they happened.
- */
-const REPORTS = {
-  'recording.started': sql`kind = 'recording' and reported = ''`,
-  'asset.created': sql`reported = ''`,
-  'recording.waiting': sql`kind = 'recording' and phase in ('storing', 'ready', 'failed') and reported in ('', 'recording')`,
-  'recording.ready': sql`kind = 'recording' and phase = 'ready' and reported <> 'ready'`,
-  'recording.failed': sql`kind = 'recording' and phase = 'failed' and reported <> 'failed'`,
-  'asset.ready': sql`phase = 'ready' and reported <> 'ready'`,
-  'asset.deleted': sql`deleted_at is not null and reported not in ('deleting', 'deleted')`,
-} as const satisfies Partial<Record<EventType, RawBuilder<unknown>>>;
-
-/** An event about an asset. */
-export type AssetEventType = keyof typeof REPORTS;
 
 /** Prepares the queries for one engine. */
 export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
@@ -390,30 +373,6 @@ const TYPES: Partial<Record<keyof AssetsTable, string>> = {
   delete_at: 'bigint',
   deleted_at: 'bigint',
 };
-
-/** The phase in the API's words. */
-const API_PHASE = sql`case phase when 'recording' then 'waiting' when 'storing' then 'processing' else phase end`;
-
-/**
- * JSON text of the URLs of an asset, which begin at the server's root, after a comma. There are none of a failed or deleted one. Until the
- * tracks are known, there is taken to be video.
- */
-const urls = (playlist: string, download: string) => sql<string>`case when phase in ('recording', 'storing', 'ready')
-  then ',"' || ${sql.lit(playlist)} || '":"/recordings/' || path || '/index.m3u8","' || ${sql.lit(download)} || '":"/recordings/' || path
-    || case when tracks = '[]' or tracks like '%"kind":"video"%' then '/source.mp4"' else '/audio.m4a"' end
-  else '' end`;
-
-/** JSON text of a payload. Ids, numbers and words of the domain need no escaping. */
-const RECORDING_PAYLOAD = sql<string>`'{"assetId":"' || assets.id || '","session":{"id":"' || session_id
-  || '","parentId":"' || stream_id
-  || '","playbackId":"' || coalesce((select playback_id from streams where streams.id = assets.stream_id), '')
-  || '","record":true,"recordingStatus":"' || case when phase in ('ready', 'failed') then phase else 'waiting' end
-  || '","assetId":"' || assets.id || '"' || ${urls('recordingUrl', 'mp4Url')} || '}' || ${urls('recordingUrl', 'mp4Url')} || '}'`;
-
-const ASSET_PAYLOAD = sql<string>`'{"asset":{"id":"' || assets.id || '","playbackId":"' || playback_id
-  || '","source":{"type":"' || kind || '","sessionId":"' || session_id
-  || '"},"status":{"phase":"' || ${API_PHASE} || '","updatedAt":' || cast(updated_at as text) || '}'
-  || ${urls('playbackUrl', 'downloadUrl')} || '}}'`;
 
 /** The conditions of a list. The first that the filter has of those that identify few assets leads to an index. */
 function listed({ order, direction }: AssetListChoice, args: AssetListArgs, contains: Engine['contains']): Condition[] {

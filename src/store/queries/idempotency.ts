@@ -5,7 +5,7 @@ import type { Kysely } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, IdempotencyTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import type { IdempotencyClaim } from '#store/store.ts';
+import type { IdempotencyClaim } from '#store/receipt.ts';
 
 type Columns<Key extends keyof IdempotencyTable> = Pick<IdempotencyTable, Key>;
 

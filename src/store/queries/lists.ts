@@ -6,7 +6,8 @@
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { SqlValue } from '#store/engine.ts';
-import type { ListOptions, ListOrder, PageKey } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
+import type { ListOptions, ListOrder } from '#store/store.ts';
 
 /** The column for each order. */
 export const ORDER_COLUMNS = { createdAt: 'created_at', lastSeen: 'last_seen' } as const satisfies Record<

@@ -16,7 +16,7 @@ import type {
   WebhooksTable,
 } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import type { WebhookChange } from '#store/store.ts';
+import type { WebhookChange } from '#store/webhook-store.ts';
 import { eventOfRow } from './events.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 

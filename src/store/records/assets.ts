@@ -7,10 +7,12 @@ import { type AssetId, isPlaybackId, newEventId, newPlaybackId, type SessionId, 
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
+import type { AssetFilter, AssetListOptions } from '#store/asset-store.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import type { PageKey, Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
+import type { AssetEventType } from '#store/queries/asset-events.ts';
 import {
-  type AssetEventType,
   type AssetListArgs,
   assetOfRow,
   assetQueries,
@@ -22,7 +24,7 @@ import {
 import { rangeArgs } from '#store/queries/lists.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { AssetFilter, AssetListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import type { Store } from '#store/store.ts';
 import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';
 

@@ -5,8 +5,9 @@
 import { ms } from '#lib/units.ts';
 import type { Engine } from '#store/engine.ts';
 import { idempotencyQueries, keyOfClaim } from '#store/queries/idempotency.ts';
+import type { IdempotencyState } from '#store/receipt.ts';
 import type { Runner } from '#store/runner.ts';
-import type { IdempotencyState, Store } from '#store/store.ts';
+import type { Store } from '#store/store.ts';
 
 /** Makes the store's repeatable requests. */
 export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store['idempotency'] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { ms } from '#lib/units.ts';
-import type { PageKey } from '#store/store.ts';
+import type { PageKey } from '#store/page.ts';
 import { type SearchedList, searchCount, searchPage } from './name-search.ts';
 
 interface Row {

@@ -3,7 +3,7 @@
  * index of the list and takes a few milliseconds. A page ends after some windows even if nothing matched, so that its cost is bounded for
  * any list. `docs/decisions/0015-search-by-name.md` has the reasons and the figures.
  */
-import type { Page, PageKey } from '#store/store.ts';
+import type { Page, PageKey } from '#store/page.ts';
 
 /** The largest number of rows that one query reads. */
 const WINDOW = 10_000;

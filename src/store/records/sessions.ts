@@ -6,6 +6,7 @@ import { searchableName } from '#domain/searchable-name.ts';
 import type { Session } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import type { PageKey, Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportPhase } from '#store/queries/events.ts';
@@ -21,7 +22,7 @@ import {
 } from '#store/queries/sessions.ts';
 import { streamQueries } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { ListFilter, ListOptions, PageKey, Scope, Store } from '#store/store.ts';
+import type { ListFilter, ListOptions, Store } from '#store/store.ts';
 import { createRecording, endRecording } from './assets.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';

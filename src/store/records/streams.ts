@@ -8,8 +8,10 @@ import { searchableName } from '#domain/searchable-name.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
+import { RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
+import type { PageKey, Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, rowOfEvent } from '#store/queries/events.ts';
@@ -25,14 +27,7 @@ import {
 } from '#store/queries/streams.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import {
-  type ListFilter,
-  type ListOptions,
-  type PageKey,
-  RECORDINGS_KEPT_MS,
-  type Scope,
-  type Store,
-} from '#store/store.ts';
+import type { ListFilter, ListOptions, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';

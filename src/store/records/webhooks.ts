@@ -20,7 +20,8 @@ import {
 } from '#store/queries/webhooks.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { DeliveryOutcome, Store } from '#store/store.ts';
+import type { Store } from '#store/store.ts';
+import type { DeliveryOutcome } from '#store/webhook-store.ts';
 
 /** Announces to the processes that deliver that something is due. */
 const DUE = { announce: [{ type: 'events_added' }] } as const;

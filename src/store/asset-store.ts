@@ -1,0 +1,138 @@
+/**
+ * The part of the store's contract for recordings and clips.
+ */
+import type { Asset, AssetExtent, AssetPhase } from '#domain/asset.ts';
+import type { AssetId, MediaPath, NodeId, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { ServiceNode } from '#domain/node.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Page, PageOptions, Scope } from './page.ts';
+import type { Receipt } from './receipt.ts';
+import type { RowLimit } from './row-quota.ts';
+
+/** The times by which assets can be ordered. */
+export const ASSET_ORDERS = ['createdAt', 'updatedAt'] as const;
+
+/** A value of {@link ASSET_ORDERS}. */
+export type AssetOrder = (typeof ASSET_ORDERS)[number];
+
+/**
+ * Conditions for the listed assets, all of which must hold. One of them is answered from an index: the id, playback id, session, stream or
+ * origin, else the creator, else the phase, else the kind.
+ */
+export interface AssetFilter {
+  readonly id?: AssetId;
+  readonly playbackId?: PlaybackId;
+  /** Part of the name; see `ListFilter.name`. */
+  readonly name?: string;
+  readonly creatorId?: string;
+  readonly phase?: AssetPhase;
+  readonly kind?: Asset['kind'];
+  /** Only together with `kind`. */
+  readonly streamId?: StreamId;
+  /** The session of recordings and clips. */
+  readonly sessionId?: SessionId;
+  /** The playback id that clips were requested of. */
+  readonly clippedFrom?: PlaybackId;
+  /** Bounds of the time by which the list is ordered, both included. */
+  readonly from?: Milliseconds;
+  readonly to?: Milliseconds;
+}
+
+/** The options of a list of assets. */
+export interface AssetListOptions extends PageOptions {
+  readonly order: AssetOrder;
+  /** With `desc`, the newest come first. */
+  readonly direction: 'asc' | 'desc';
+  readonly filter: AssetFilter;
+}
+
+/** The fields that may change on an asset. Absent keys leave a field as it is, and `undefined` empties it. */
+export type AssetChange = Partial<Pick<Asset, 'name' | 'creatorId' | 'playbackPolicy'>>;
+
+/** How long the recordings of a deleted stream are kept. */
+export const RECORDINGS_KEPT_MS = 24 * 3600 * 1000;
+
+/**
+ * Recordings and clips. A recorded session's asset is created with the session, becomes `storing` with the session's end, and has the
+ * session's id. Deleted assets are only found by `getMany` with `all` and by the calls for deleting.
+ *
+ * Every change of a phase is stored with its event. Reports of what is recorded may be repeated and are ignored for deleted assets.
+ */
+export interface AssetStore {
+  get(id: AssetId, scope: Scope): Promise<Asset | undefined>;
+  /** The assets with these ids that exist, in any order. @param of `all` includes deleted assets */
+  getMany(ids: readonly AssetId[], of?: 'all'): Promise<readonly Asset[]>;
+  /** The asset with that playback id or, for those who know it, with that id. For anybody. */
+  byPlaybackId(id: PlaybackId | AssetId): Promise<Asset | undefined>;
+  /** The asset with that folder in its URLs, with the node that has what is not in the object store. */
+  byPath(path: MediaPath): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
+  list(scope: Scope, options: AssetListOptions): Promise<Page<Asset>>;
+  count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
+  /** Counts a user's clips up to `atMost`. */
+  countOf(user: UserId, atMost: number): Promise<number>;
+  /** Bytes of a user's recordings, as of their last reports, and about those that clips keep of deleted recordings. */
+  bytesOf(user: UserId): Promise<number>;
+  /** Seconds of media in the same recordings and clips. */
+  secondsOf(user: UserId): Promise<number>;
+  /**
+   * Creates a clip.
+   * @param of the recording or clip that it is cut out of
+   * @throws {MillraceError} `not_found` when that is deleted or failed, `quota_exceeded`
+   */
+  createClip(clip: Asset, of: AssetId, receipt: Receipt, limit?: RowLimit): Promise<void>;
+  /** Changes an asset. Returns whether there is such an asset. */
+  change(id: AssetId, scope: Scope, change: AssetChange, receipt: Receipt): Promise<boolean>;
+  /**
+   * Deletes an asset: a clip at once, a recording as far as its owner can see. Its bytes are deleted later; see `deleting`.
+   * @returns whether there was such an asset
+   * @throws {MillraceError} `conflict` for a recording that still runs
+   */
+  delete(id: AssetId, scope: Scope, receipt: Receipt): Promise<boolean>;
+  /** The same for one that has been kept long enough. Returns whether there was such a recording, and it does not run. */
+  expire(id: AssetId, at: Milliseconds): Promise<boolean>;
+
+  /** Stores what of a recording there is by now. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
+  progress(id: AssetId, extent: AssetExtent): Promise<boolean>;
+  /**
+   * Makes a recording ready. One without media becomes failed. Returns false when it does not exist, or is settled or deleted.
+   * @param at by the clock of this process
+   */
+  finish(id: AssetId, extent: AssetExtent, at: Milliseconds): Promise<boolean>;
+  /** Makes a recording failed. Returns false when it does not exist, or is settled or deleted. @param failure a sentence */
+  fail(id: AssetId, failure: string, at: Milliseconds): Promise<boolean>;
+  /** Notes that everything of a recording is in the object store. */
+  stored(id: AssetId): Promise<void>;
+  /**
+   * The recordings of a node that are neither ready nor failed, oldest first. In a store that is not shared, its process has every
+   * recording.
+   */
+  open(node: NodeId): Promise<readonly Asset[]>;
+  /** The clips of a recording that are not deleted, oldest first, also when the recording is deleted. */
+  clipsOf(recording: AssetId): Promise<readonly Asset[]>;
+
+  /**
+   * Recordings to delete, at most `limit`: those of streams that were deleted {@link RECORDINGS_KEPT_MS} before `now`, and those whose
+   * session ended before a time. None of them runs.
+   */
+  due(options: {
+    readonly now: Milliseconds;
+    /** Undefined when recordings are kept for ever. */
+    readonly endedBefore: Milliseconds | undefined;
+    readonly limit: number;
+  }): Promise<readonly Asset[]>;
+  /** The ended recordings of a node that are not in the object store, the oldest end first. */
+  oldest(node: NodeId, limit: number): Promise<readonly Asset[]>;
+  /**
+   * Deleted recordings whose bytes may still be there, in the order of their ids.
+   * @param options.before the time of the deletion. Leave at least a minute, so that every clip that was being created by then is in `clipsOf`
+   */
+  deleting(options: {
+    readonly before: Milliseconds;
+    readonly after?: AssetId | undefined;
+    readonly limit: number;
+  }): Promise<readonly Asset[]>;
+  /** Notes that no byte of a deleted recording is left. */
+  deleted(id: AssetId): Promise<void>;
+  /** Forgets assets that were deleted before a time and have no bytes left, at most `limit` at once. Returns how many. */
+  forget(before: Milliseconds, limit: number): Promise<number>;
+}

@@ -1,0 +1,103 @@
+/**
+ * The part of the store's contract for webhooks, their deliveries, and the log of their attempts.
+ */
+import type { DisabledReason, EventType, NewEvent, ServiceEvent } from '#domain/events.ts';
+import type { EventId, UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
+import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
+import type { Milliseconds } from '#lib/units.ts';
+import type { Page, PageOptions, Scope } from './page.ts';
+import type { Receipt } from './receipt.ts';
+import type { RowLimit } from './row-quota.ts';
+
+/** The fields that may change on a webhook. Absent keys leave a field as it is, and `undefined` empties it. */
+export type WebhookChange = Partial<
+  Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecret' | 'disabled'>
+>;
+
+/** The result of an attempt at a delivery, which decides what happens to the delivery. */
+export interface DeliveryOutcome {
+  /** The sequence number of the event. */
+  readonly sequence: number;
+  readonly log: WebhookLog;
+  readonly result:
+    | { readonly type: 'delivered' }
+    | { readonly type: 'retry'; readonly delayMs: number }
+    | { readonly type: 'dead' };
+}
+
+/** URLs that events are sent to. A process delivers to a webhook while it holds the webhook's lease. Leases end with the process. */
+export interface WebhookStore {
+  /** @throws {MillraceError} `quota_exceeded` */
+  create(webhook: Webhook, receipt: Receipt, limit?: RowLimit): Promise<void>;
+  get(id: WebhookId, scope: Scope): Promise<Webhook | undefined>;
+  /** Lists webhooks, newest first. */
+  list(scope: Scope, page: PageOptions): Promise<Page<Webhook>>;
+  /** The webhooks of a user that subscribe to an event type, newest first. */
+  ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
+  /** Counts a user's webhooks up to `atMost`. */
+  countOf(user: UserId, atMost: number): Promise<number>;
+  /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
+  change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
+  /**
+   * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it did. @param receipts one for
+   * each id, in the same order
+   */
+  delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
+
+  /** Leases webhooks with due deliveries. Returns all that this process has leased, or none when there was nothing new. */
+  claimDue(options: { readonly leaseMs: number; readonly limit: number }): Promise<readonly Webhook[]>;
+  /** Extends all leases of this process. */
+  renewLeases(leaseMs: number): Promise<void>;
+  /** Releases a lease. */
+  release(id: WebhookId): Promise<void>;
+  /** Milliseconds until a webhook can be leased. Undefined while nothing waits. */
+  nextDueInMs(): Promise<number | undefined>;
+  /** The due deliveries, beginning with the one that has waited longest. `ageMs` is the time since the delivery was created. */
+  due(
+    id: WebhookId,
+    limit: number,
+  ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
+  /** Stores the results of attempts at deliveries to one webhook. */
+  record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
+  /**
+   * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
+   * disabled.
+   */
+  disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
+  /** Deliveries that have not succeeded, the latest event first. The keys of its pages have the number of an event in place of a time. */
+  deliveries(
+    id: WebhookId,
+    filter: { readonly state?: DeliveryState },
+    page: PageOptions,
+  ): Promise<Page<WebhookDelivery>>;
+  /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
+  resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
+  /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
+  test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;
+  /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
+  resent(outcome: DeliveryOutcome, receipt: Receipt): Promise<boolean>;
+  /** Gives up deliveries created before a time, at most `limit` at once. Returns how many. */
+  expire(before: Milliseconds, limit: number): Promise<number>;
+  /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
+  deleteDead(before: Milliseconds, limit: number): Promise<number>;
+  /** Webhooks with pending deliveries, in the order of their ids. */
+  waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
+  /** Whether a webhook has more than `count` deliveries. */
+  hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
+  /** An event that is delivered again. */
+  event(id: EventId): Promise<ServiceEvent | undefined>;
+  logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;
+  /** Lists entries of the log, newest first. */
+  log(
+    id: WebhookId,
+    filter: {
+      readonly success?: boolean;
+      readonly type?: EventType;
+      readonly from?: Milliseconds;
+      readonly to?: Milliseconds;
+    },
+    page: PageOptions,
+  ): Promise<Page<WebhookLog>>;
+  /** Deletes entries of the log from before a time, at most `limit` at once, the oldest first. Returns how many. */
+  deleteLog(before: Milliseconds, limit: number): Promise<number>;
+}
