@@ -27,7 +27,7 @@ export interface FileHeaders {
 
 /**
  * Sends the whole file, the requested range of it, or 304 when the viewer has it already.
- * @param signal when it aborts, the connection is cut in the middle of the answer
+ * @param signal when it aborts, the connection is closed in the middle of the answer
  * @throws {MillraceError} `range_not_satisfiable`, and the errors of reading the first bytes; nothing is sent then
  */
 export async function sendFile(
@@ -69,7 +69,7 @@ export async function sendFile(
 }
 
 /**
- * Sends an answer while its body is being read. When reading fails or the signal aborts, the connection is cut, so that the viewer notices
+ * Sends an answer while its body is being read. When reading fails or the signal aborts, the connection is closed, so that the viewer notices
  * that the answer is not complete. Nothing is sent before the first bytes are read, so that an error of reading them can be the answer.
  * @throws the errors of reading the first bytes
  */

@@ -94,13 +94,13 @@ export class Lane {
     if (this.#closed !== undefined) throw storeUnavailable('the store is closed');
     if (this.#pending.size >= this.#options.maxPending) throw this.#unavailable('too many calls are waiting');
     const { timeoutMs } = this.#options;
-    const { promise: cut, reject } = Promise.withResolvers<never>();
+    const { promise: aborted, reject } = Promise.withResolvers<never>();
     // The promise may reject when nobody waits for it any more.
-    cut.catch(() => {});
+    aborted.catch(() => {});
     this.#pending.add(reject);
     const timer = setTimeout(() => reject(new Away(`no answer within ${timeoutMs} ms`)), timeoutMs);
     try {
-      const result = await this.#tried(work, cut);
+      const result = await this.#tried(work, aborted);
       this.#outages.succeeded();
       return result;
     } catch (error) {
@@ -119,28 +119,28 @@ export class Lane {
   }
 
   /** Tries the work again at once when that may help. */
-  async #tried<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
+  async #tried<Result>(work: Work<Result>, aborted: Promise<never>): Promise<Result> {
     for (let attempt = 1; ; attempt += 1) {
       try {
-        return await this.#onConnection(work, cut);
+        return await this.#onConnection(work, aborted);
       } catch (error) {
         if (error instanceof Unchanged || attempt === MAX_ATTEMPTS) throw error;
         const { kind } = failureOf(error);
         if (kind !== 'clash' && kind !== 'stale') throw error;
         // The pause is random, so that two transactions that clashed do not clash again.
-        if (kind === 'clash') await Promise.race([sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt), cut]);
+        if (kind === 'clash') await Promise.race([sleep(Math.random() * FIRST_PAUSE_MS * 2 ** attempt), aborted]);
       }
     }
   }
 
-  async #onConnection<Result>(work: Work<Result>, cut: Promise<never>): Promise<Result> {
-    const client = await this.#connected(cut);
+  async #onConnection<Result>(work: Work<Result>, aborted: Promise<never>): Promise<Result> {
+    const client = await this.#connected(aborted);
     let isCommitting = false;
     try {
       const committing = () => {
         isCommitting = true;
       };
-      const result = await Promise.race([work(client, committing), cut]);
+      const result = await Promise.race([work(client, committing), aborted]);
       client.release();
       return result;
     } catch (error) {
@@ -154,7 +154,7 @@ export class Lane {
     }
   }
 
-  async #connected(cut: Promise<never>): Promise<PoolClient> {
+  async #connected(aborted: Promise<never>): Promise<PoolClient> {
     const { clock } = this.#options;
     if (this.#pool.idleCount === 0 && clock.monotonic() < this.#retryAt) {
       throw new Away('the last attempt to connect failed a moment ago');
@@ -171,7 +171,7 @@ export class Lane {
       },
     );
     try {
-      return await Promise.race([connecting, cut]);
+      return await Promise.race([connecting, aborted]);
     } catch (error) {
       isAbandoned = true;
       throw error;
