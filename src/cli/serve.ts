@@ -15,7 +15,7 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey, firstSignInLink, forgetFirstKeyOnUse } from './first-key.ts';
-import { tuneHeap } from './heap.ts';
+import { keepTick, tuneHeap } from './heap.ts';
 import { surviveErrors } from './last-handler.ts';
 import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
@@ -88,6 +88,7 @@ ${settingsHelp()}`,
     const signIn = isFirstStart ? await firstSignInLink({ store, clock, dataDir, logger, terminal, base }) : '';
     if (terminal !== undefined) terminal.write(welcome(urls, config.api.prefix) + signIn);
     else logger.info({ ...urls, version: version(), node: process.versions.node }, 'ready');
+    await keepTick();
     setTimeout(tuneHeap, TUNE_AFTER_MS).unref();
 
     const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
