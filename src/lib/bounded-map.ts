@@ -7,6 +7,8 @@
  */
 export class BoundedMap<Key, Value> extends Map<Key, Value> {
   readonly #limit: number;
+  /** The key that was set last. */
+  #newest: Key | undefined;
 
   /** @param limit the most entries, at least 1 */
   constructor(limit: number) {
@@ -16,6 +18,9 @@ export class BoundedMap<Key, Value> extends Map<Key, Value> {
 
   /** Sets a value, and makes its entry the newest. When the map is full, the oldest entries are removed. */
   override set(key: Key, value: Value): this {
+    // An entry that already is the newest keeps its place. Deleting the only entry would make the map allocate its table anew.
+    if (key === this.#newest && this.has(key)) return super.set(key, value);
+    this.#newest = key;
     this.delete(key);
     for (const oldest of this.keys()) {
       if (this.size < this.#limit) break;

@@ -33,6 +33,7 @@ export class FairQueue<Item> {
       const item = items.values().next().value as Item;
       items.delete(item);
       this.#size -= 1;
+      if (items.size > 0 && this.#byNetwork.size === 1) return item;
       // The network's next turn comes after all others.
       this.#byNetwork.delete(network);
       if (items.size > 0) this.#byNetwork.set(network, items);
