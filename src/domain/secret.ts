@@ -11,6 +11,7 @@ import { randomText } from './ids.ts';
  */
 export class Secret {
   readonly #value: string;
+  #hash: string | undefined;
 
   constructor(value: string) {
     this.#value = value;
@@ -21,10 +22,11 @@ export class Secret {
     return this.#value;
   }
 
-  /** SHA-256 of the value in lower-case hex, which stores keep and look up by. */
+  /** SHA-256 of the value in lower-case hex, which stores keep and look up by. It is computed once. */
   hash(): string {
     // In one call, because a hash object made and collected for every request would be an eighth of the request's cost.
-    return hash('sha256', this.#value, 'hex');
+    this.#hash ??= hash('sha256', this.#value, 'hex');
+    return this.#hash;
   }
 
   /** Whether both hold the same value, in time that depends on neither. */
