@@ -1,7 +1,7 @@
 /**
  * Metrics of the HTTP server.
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onResponseHookHandler } from 'fastify';
 import type { DurationObserver } from '#telemetry/durations.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 
@@ -14,19 +14,28 @@ declare module 'fastify' {
 
 /** Measures the time of every answer, except on `held` routes, by route pattern and status. Never by path, because paths contain ids. */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
-  // Looking labels up costs more than observing. Routes times statuses is a small, fixed number.
-  const observers = new Map<string, DurationObserver>();
-  http.addHook('onResponse', (request, reply, done) => {
-    const { url = 'none', config } = request.routeOptions;
-    if (!config.held) {
-      const key = `${url} ${reply.statusCode}`;
-      let observer = observers.get(key);
-      if (!observer) {
-        observer = metrics.httpSeconds.labels(url, String(reply.statusCode));
-        observers.set(key, observer);
+  /** Makes the hook of one route. */
+  const observing = (url: string): onResponseHookHandler => {
+    // Looking labels up costs more than observing.
+    const observers = new Map<number, DurationObserver>();
+    return (_request, reply, done) => {
+      const status = reply.statusCode;
+      let observer = observers.get(status);
+      if (observer === undefined) {
+        observer = metrics.httpSeconds.labels(url, String(status));
+        observers.set(status, observer);
       }
       observer.observe(reply.elapsedTime / 1000);
-    }
-    done();
+      done();
+    };
+  };
+  // Each route has a hook of its own, because Fastify makes an object of a dozen fields when a request is asked for its route.
+  http.addHook('onRoute', (route) => {
+    if (!route.config?.held) route.onResponse = [...[route.onResponse ?? []].flat(), observing(route.url)];
+  });
+  const observeUnknownPath = observing('none');
+  http.addHook('onResponse', function (request, reply, done) {
+    if (request.is404) observeUnknownPath.call(this, request, reply, done);
+    else done();
   });
 }
