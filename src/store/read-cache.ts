@@ -2,7 +2,7 @@
  * Answers a read from memory while nothing has been committed since, so that repeated reads, such as the API key of every request, do not
  * wake a database thread.
  */
-import type { Query } from './engine.ts';
+import type { Query, SqlValue } from './engine.ts';
 
 /** The largest number of answers. When it is exceeded, all are forgotten. A stream with all its profiles takes about 10 kB. */
 const MAX_ENTRIES = 1000;
@@ -16,7 +16,7 @@ export class ReadCache {
    * Answers by the text of the query and then by its parameters, including reads in progress. The two are not joined into one key, because
    * the text of a query is always the same string object, whose hash is known, while a joined key would be hashed at every read.
    */
-  readonly #answers = new Map<string, Map<string, Promise<unknown>>>();
+  readonly #answers = new Map<string, Map<SqlValue, Promise<unknown>>>();
   #count = 0;
 
   /** @param currentVersion the version of the database, which is asked for at every read */
@@ -36,12 +36,14 @@ export class ReadCache {
     if (version !== this.#version) this.#forget();
     this.#version = version;
 
-    const key = JSON.stringify(query.parameters);
+    const { parameters } = query;
+    // All reads with the same text have equally many parameters, so the two forms of a key never meet.
+    const key = parameters.length === 1 ? (parameters[0] as SqlValue) : JSON.stringify(parameters);
     const known = this.#answers.get(query.sql)?.get(key);
     if (known !== undefined) return known as Promise<Item>;
     if (this.#count >= MAX_ENTRIES) this.#forget();
     const answer = load();
-    const answers = this.#answers.get(query.sql) ?? new Map<string, Promise<unknown>>();
+    const answers = this.#answers.get(query.sql) ?? new Map<SqlValue, Promise<unknown>>();
     this.#answers.set(query.sql, answers.set(key, answer));
     this.#count += 1;
     answer.catch(() => {
