@@ -1,7 +1,6 @@
 /**
  * The JSON API as a Fastify plugin.
  */
-import cors from '@fastify/cors';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
 import type { ApiOptions } from './api.ts';
@@ -13,6 +12,23 @@ import { KeyUse } from './key-use.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { routes } from './routes.ts';
 import { SCHEMAS } from './schemas.ts';
+
+/** Headers of every answer of the API. Any web page may read it. */
+const HEADERS = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers':
+    'allow, idempotency-replayed, link, ratelimit-limit, ratelimit-remaining, ratelimit-reset, retry-after, x-request-id, x-total-count',
+  // Answers hold stream keys, and states that may change at any moment.
+  'cache-control': 'no-store',
+};
+/** Headers of answers to the preflight requests of browsers (https://fetch.spec.whatwg.org/#cors-preflight-fetch). */
+const PREFLIGHT_HEADERS = {
+  'access-control-allow-methods': 'GET, HEAD, POST, PATCH, PUT, DELETE',
+  'access-control-allow-headers': 'authorization, content-type, idempotency-key, last-event-id, x-request-id',
+  'access-control-max-age': '86400',
+  // Safari waits for a body without it, although an answer with status 204 has none.
+  'content-length': '0',
+};
 
 /**
  * Adds every route of `routes.ts` and their documentation under the API prefix of the settings.
@@ -26,27 +42,12 @@ export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Pro
 
 async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void> {
   const api = http.withTypeProvider<TypeBoxTypeProvider>();
-  await api.register(cors, {
-    origin: '*',
-    methods: ['GET', 'HEAD', 'POST', 'PATCH', 'PUT', 'DELETE'],
-    allowedHeaders: ['authorization', 'content-type', 'idempotency-key', 'last-event-id', 'x-request-id'],
-    exposedHeaders: [
-      'allow',
-      'idempotency-replayed',
-      'link',
-      'ratelimit-limit',
-      'ratelimit-remaining',
-      'ratelimit-reset',
-      'retry-after',
-      'x-request-id',
-      'x-total-count',
-    ],
-    maxAge: 86_400,
-    strictPreflight: false,
+  // A route of its own for preflight requests, so that browsers need no API key to ask.
+  api.options('*', { schema: { hide: true } }, (_request, reply) => {
+    void reply.code(204).headers(PREFLIGHT_HEADERS).removeHeader('cache-control').send();
   });
-  // Answers hold stream keys, and states that may change at any moment.
   api.addHook('onRequest', (_request, reply, done) => {
-    reply.header('cache-control', 'no-store');
+    reply.headers(HEADERS);
     done();
   });
   for (const schema of SCHEMAS) api.addSchema(schema);
