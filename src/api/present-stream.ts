@@ -11,6 +11,9 @@ import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 import type { StreamSchema } from './schemas/stream.ts';
 import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
+/** An object whose optional fields may also be present and undefined, until it is written as JSON. */
+type OrUndefined<Fields> = { [Name in keyof Fields]: Fields[Name] | (undefined extends Fields[Name] ? undefined : never) };
+
 const NO_TARGETS = { targets: [] };
 /** Presents a stream to a caller. The stream key is included only if the caller may use it. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
@@ -33,28 +36,31 @@ export function presentStreamOfEvent(stream: Stream, live: LiveDirectory): Stati
  */
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
-  const { creatorId, userTags, playbackPolicy, lastTerminatedAt } = stream;
-  return {
+  const { creatorId, playbackPolicy } = stream;
+  // JSON leaves out what is undefined. Fields that follow a spread are each defined by a call of V8's runtime once streams differ in their
+  // optional fields, so only the last ones are spread.
+  const fields: OrUndefined<Static<typeof StreamSchema>> = {
     id: stream.id,
     kind: 'stream',
     name: stream.name,
     userId: stream.userId,
     createdAt: stream.createdAt,
-    ...key,
+    streamKey: key.streamKey,
     playbackId: stream.playbackId,
     createdByTokenName: stream.createdByTokenName,
-    ...(creatorId !== undefined && { creatorId: { type: 'unverified', value: creatorId } }),
-    ...(userTags && { userTags }),
-    ...(playbackPolicy && { playbackPolicy: playbackPolicy as Static<typeof PlaybackPolicySchema> }),
+    creatorId: creatorId === undefined ? undefined : { type: 'unverified', value: creatorId },
+    userTags: stream.userTags,
+    playbackPolicy: playbackPolicy as Static<typeof PlaybackPolicySchema> | undefined,
     profiles: stream.profiles as Stream['profiles'][number][],
     isActive: status?.isActive ?? stream.isActive,
     lastSeen: status ? Math.max(status.lastSeen, stream.lastSeen) : stream.lastSeen,
-    ...(lastTerminatedAt !== undefined && { lastTerminatedAt }),
+    lastTerminatedAt: stream.lastTerminatedAt,
     suspended: stream.suspended,
     record: stream.record,
     multistream: NO_TARGETS,
     ...presentHealth(status, stream),
   };
+  return fields as Static<typeof StreamSchema>;
 }
 
 /** Presents a session in the form of a stream with a parent, as clients of the reference service expect. */
