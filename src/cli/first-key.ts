@@ -35,22 +35,20 @@ const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
  * Makes the first key when the store holds none. The secret is shown on the terminal, otherwise written to
  * `<dataDir>/initial-api-key`, readable by the server's user only, until {@link forgetFirstKeyOnUse} removes it. It is never logged and
  * never shown again.
- * @returns whether a random key was made, which means that nobody can sign in to the dashboard yet
  */
-export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean> {
+export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
   const { store, bootstrapKey, terminal, logger } = options;
-  if ((await store.apiKeys.list()).length > 0) return false;
+  if ((await store.apiKeys.list()).length > 0) return;
   if (bootstrapKey) {
     await createFirst(options, bootstrapKey);
-    return false;
+    return;
   }
   const secret = newApiKeySecret();
   if (terminal) {
-    const isFirst = await createFirst(options, secret);
-    if (isFirst) {
+    if (await createFirst(options, secret)) {
       terminal.write(`First API key (user admin, name default). It is not shown again:\n\n  ${secret.reveal()}\n\n`);
     }
-    return isFirst;
+    return;
   }
   // Written before the store has the key: if writing it failed afterwards, nobody would ever have the secret.
   const file = fileOf(options.dataDir);
@@ -58,23 +56,30 @@ export async function ensureFirstKey(options: FirstKeyOptions): Promise<boolean>
   const isFirst = await createFirst(options, secret);
   if (isFirst) logger.info({ file }, 'first API key written');
   else await rm(file);
-  return isFirst;
+}
+
+/** What {@link firstSignInLink} needs. */
+export interface FirstLinkOptions extends Omit<FirstKeyOptions, 'store'> {
+  readonly store: Pick<Store, 'apiKeys' | 'users' | 'browserSessions' | 'audit'>;
+  readonly base: LinkBase;
 }
 
 /**
- * Makes the first link to the dashboard, for the user `admin`. It is returned for the terminal, otherwise written to
- * `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless after its first use or 15 minutes.
+ * Makes the first link to the dashboard, for the user `admin`, when there has been none and nobody has used an API key. That need not be
+ * the start that made the first key, because that one may have failed afterwards, for example at a port in use. The link is returned for the
+ * terminal, otherwise written to `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless after its
+ * first use or 15 minutes.
  * @returns the text for the terminal
  */
-export async function firstSignInLink(
-  options: Pick<FirstKeyOptions, 'clock' | 'dataDir' | 'logger' | 'terminal'> & {
-    readonly store: Pick<Store, 'users' | 'browserSessions'>;
-    readonly base: LinkBase;
-  },
-): Promise<string> {
-  const { store, logger, terminal, dataDir } = options;
+export async function firstSignInLink(options: FirstLinkOptions): Promise<string> {
+  const { store, logger, terminal, dataDir, bootstrapKey } = options;
   const admin = await store.users.byName(FIRST_USER);
-  if (admin === undefined) return '';
+  if (admin === undefined || bootstrapKey !== undefined) return '';
+  const keys = await store.apiKeys.list();
+  const { rows: changes } = await store.audit.list({ resourceId: admin.id }, { limit: 20 });
+  if (keys.some(({ lastSeen }) => lastSeen > 0) || changes.some(({ action }) => action === 'sign_in_link.created')) {
+    return '';
+  }
   const link = await createSignInLink(options, admin.id);
   if (terminal !== undefined) {
     return `Sign in to the dashboard with this link. It works once, within 15 minutes; npx millrace sign-in prints another one:\n\n  ${link}\n\n`;

@@ -14,6 +14,7 @@ process.exitCode = await main(process.argv.slice(2));
 /** @returns the exit code */
 async function main([name, ...args]: readonly string[]): Promise<number> {
   try {
+    if (name === 'help') return await main([...args.slice(0, 1), '--help']);
     const command = COMMANDS.find((each) => each.name === name);
     if (command && args.some((each) => each === '--help' || each === '-h')) {
       console.log(command.help());

@@ -59,14 +59,8 @@ ${settingsHelp()}`,
     ]);
     await using store = opened;
     const terminal = process.stdout.isTTY ? process.stdout : undefined;
-    const isFirstStart = await ensureFirstKey({
-      store,
-      clock,
-      bootstrapKey: config.process.bootstrapApiKey,
-      dataDir,
-      terminal,
-      logger,
-    });
+    const first = { store, clock, bootstrapKey: config.process.bootstrapApiKey, dataDir, terminal, logger };
+    await ensureFirstKey(first);
     const onKeyUse = await forgetFirstKeyOnUse({ store, dataDir, logger });
     await using app = await startApp(config, {
       store,
@@ -85,7 +79,7 @@ ${settingsHelp()}`,
     const urls = urlsOf(app, config);
     const { publicUrl, tlsCert } = config.http;
     const base = { publicUrl, port: app.addresses.http.port, isSecure: tlsCert !== undefined };
-    const signIn = isFirstStart ? await firstSignInLink({ store, clock, dataDir, logger, terminal, base }) : '';
+    const signIn = await firstSignInLink({ ...first, base });
     if (terminal !== undefined) terminal.write(welcome(urls, config.api.prefix) + signIn);
     else logger.info({ ...urls, version: version(), node: process.versions.node }, 'ready');
     await keepTick();

@@ -1,7 +1,7 @@
 /**
  * Commands that work on the store, whether a server is running or not: `millrace <command> <action> ...`.
  */
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { isName } from '#domain/name.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
@@ -69,18 +69,28 @@ export function readArguments(
   { options = [], flags = [], positionals = 0, moreMayFollow = false }: Arguments,
   command: string,
 ): { readonly values: Readonly<Record<string, unknown>>; readonly positionals: readonly string[] } {
+  const config = Object.fromEntries([
+    ...options.map((name) => [name, { type: 'string' } as const] as const),
+    ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
+  ]);
+  const parsed = parsedArguments({ args: [...args], options: config, allowPositionals: true }, command);
+  const { length } = parsed.positionals;
+  if (length < positionals) throw wrongUsage('An argument is missing.', command);
+  if (length > positionals && !moreMayFollow) throw wrongUsage('There are too many arguments.', command);
+  return parsed;
+}
+
+/** The message of parseArgs repeats what was typed, so its code alone is used. */
+function parsedArguments<Config extends ParseArgsConfig>(config: Config, command: string) {
   try {
-    const config = Object.fromEntries([
-      ...options.map((name) => [name, { type: 'string' } as const] as const),
-      ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
-    ]);
-    const parsed = parseArgs({ args: [...args], options: config, allowPositionals: true });
-    const { length } = parsed.positionals;
-    if (length === positionals || (moreMayFollow && length > positionals)) return parsed;
-  } catch {
-    // The message of parseArgs repeats what was typed.
+    return parseArgs(config);
+  } catch (error) {
+    const isUnknown = error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION';
+    throw wrongUsage(
+      isUnknown ? 'There is no such option.' : 'An option lacks its value, or has one that it does not take.',
+      command,
+    );
   }
-  throw wrongUsage('An argument is missing, unknown or one too many.', command);
 }
 
 /** A name of a user or key. @throws {Exit} when it cannot be one */

@@ -20,7 +20,7 @@ export function makeFolder(dataDir: string): void {
   try {
     makeAll(dataDir);
   } catch (error) {
-    throw folderError(error, dataDir, 'no_folder');
+    throw folderError(error, dataDir, isErrno(error, 'EEXIST') ? 'not_a_folder' : 'no_folder');
   }
   const names = namesIn(dataDir);
   const ours = names.filter((name) => OUR_FILES.test(name));
@@ -64,7 +64,11 @@ function closeToOthers(path: string): void {
 }
 
 /** Translates an error of the file system for the operator. */
-export function folderError(error: unknown, path: string, code: 'no_folder' | 'read_only'): StoreOpenError {
+export function folderError(
+  error: unknown,
+  path: string,
+  code: 'no_folder' | 'not_a_folder' | 'read_only',
+): StoreOpenError {
   const detail = error instanceof Error ? error.message.split(',')[0] : String(error);
   return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, detail, { cause: error });
 }

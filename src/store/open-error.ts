@@ -6,6 +6,7 @@
 const SENTENCES = {
   no_folder: (place: string, detail: string) =>
     `The data folder ${place} cannot be created (${detail}); create it, or set MILLRACE_DATA_DIR to another one.`,
+  not_a_folder: (place: string) => `${place} exists but is not a folder; set MILLRACE_DATA_DIR to a folder.`,
   read_only: (place: string, detail: string) =>
     `${place} cannot be written to (${detail}); give the user who runs Millrace the right to, or set MILLRACE_DATA_DIR to another folder.`,
   in_use: (place: string) =>

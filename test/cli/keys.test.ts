@@ -48,6 +48,17 @@ test('a key whose secret cannot be written is revoked', { skip: NO_FULL_DISK }, 
   assert.match(stdout, /ann +laptop +\S+ +all +never +revoked/);
 });
 
+test('wrong arguments are refused with a sentence that says what is wrong', async () => {
+  for (const [args, sentence] of [
+    [['create', '--nmae', 'a'], 'There is no such option.'],
+    [['create', '--name'], 'An option lacks its value, or has one that it does not take.'],
+    [['list', 'all'], 'There are too many arguments.'],
+    [['revoke'], 'An argument is missing.'],
+  ] as const) {
+    assert.equal((await run(['keys', ...args])).stderr, `${sentence} See millrace keys --help.\n`);
+  }
+});
+
 test('invalid arguments are refused without being repeated', async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   const secret = 'millrace_something-typed-in-the-wrong-place';

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { on, once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, SETTINGS } from '#config.ts';
@@ -110,6 +110,10 @@ test('a data folder that is in use or cannot be created is reported in one sente
   assert.equal(refused.code, 4);
   assert.match(refused.stderr, /^The data folder .* MILLRACE_DATA_DIR .*\.\n$/);
 
+  const notAFolder = await run(['serve'], { settings: { DATA_DIR: file } });
+  assert.equal(notAFolder.code, 4);
+  assert.match(notAFolder.stderr, /a-file exists but is not a folder; .* MILLRACE_DATA_DIR .*\.\n$/);
+
   const neverThere = await run(['serve'], { settings: { DATA_DIR: '/proc/millrace/data' } });
   assert.equal(neverThere.code, 4);
   assert.match(neverThere.stderr, /^The data folder \/proc\/millrace\/data .* MILLRACE_DATA_DIR .*\.\n$/);
@@ -134,6 +138,34 @@ test('on a terminal, the server prints a readable message when it is ready', { s
     seen,
     /Millrace \d+\.\d+\.\d+ is ready, on Node \d+\.\d+\.\d+\. Ctrl-C stops it\.\s+Publish to +rtmp:\/\/localhost:\d+\/live\s+Dashboard +http:\/\/localhost:\d+\/dashboard\s+API +http:/,
   );
+});
+
+test('a first start that fails leaves the link to the dashboard to the next one, and later starts make none', async (t) => {
+  const DATA_DIR = await dataFolder(t);
+  const file = join(DATA_DIR, 'initial-sign-in-link');
+  const taken = createServer().listen(0, '127.0.0.1');
+  await once(taken, 'listening');
+  t.after(() => taken.close());
+  const { port } = taken.address() as AddressInfo;
+  const failed = await run(['serve'], { settings: { DATA_DIR, HTTP_HOST: '127.0.0.1', HTTP_PORT: String(port) } });
+  assert.equal(failed.code, 3);
+  assert.equal(existsSync(file), false);
+
+  const stop = async ({ child, finished }: Awaited<ReturnType<typeof serve>>) => {
+    child.kill('SIGTERM');
+    await finished;
+  };
+  await stop(await serve(t, { settings: { DATA_DIR } }));
+  const link = await readFile(file, 'utf8');
+  assert.match(link, /^http:\/\/localhost:\d+\/dashboard\/sign-in#\S+\n$/);
+  await stop(await serve(t, { settings: { DATA_DIR } }));
+  assert.equal(await readFile(file, 'utf8'), link);
+});
+
+test('help is also a command', async () => {
+  assert.equal((await run(['help'])).stdout, (await run(['--help'])).stdout);
+  assert.equal((await run(['help', 'keys'])).stdout, (await run(['keys', '--help'])).stdout);
+  assert.equal((await run(['help', 'kays'])).code, 2);
 });
 
 test('the version is that of the package, and of the Node it runs on', async () => {

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { firstSignInLink } from '#cli/first-key.ts';
+import { ensureFirstKey, firstSignInLink } from '#cli/first-key.ts';
 import { newUserId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someReceipt, someUser } from '#test/support/sample-records.ts';
@@ -38,11 +39,28 @@ test('the first link is shown on a terminal, otherwise it is in a file that only
   const dataDir = await dataFolder(t);
   await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
   await store.users.ensure(someUser({ name: 'admin' }));
-  const options = { store, clock: systemClock, dataDir, logger: silentLogger, base: BASE };
-  const shown = await firstSignInLink({ ...options, terminal: { write: () => true } });
-  assert.match(shown, /http:\/\/localhost:8080\/dashboard\/sign-in#[\w-]{43}\n/);
+  const common = { clock: systemClock, logger: silentLogger, bootstrapKey: undefined, base: BASE };
+  const options = { ...common, store, dataDir };
   assert.equal(await firstSignInLink({ ...options, terminal: undefined }), '');
   const file = join(dataDir, 'initial-sign-in-link');
   assert.match(await readFile(file, 'utf8'), /^http:\/\/localhost:8080\/dashboard\/sign-in#[\w-]{43}\n$/);
   assert.equal((await stat(file)).mode & 0o777, 0o600);
+
+  await using other = await openStore({ dataDir: await dataFolder(t), exclusive: true, logger: silentLogger });
+  await other.users.ensure(someUser({ name: 'admin' }));
+  const atTerminal = { ...options, store: other, terminal: { write: () => true } };
+  assert.match(await firstSignInLink(atTerminal), /http:\/\/localhost:8080\/dashboard\/sign-in#[\w-]{43}\n/);
+  assert.equal(await firstSignInLink(atTerminal), '', 'there has been one');
+});
+
+test('there is no first link once a key was used, or when the operator chose the first key', async (t) => {
+  const dataDir = await dataFolder(t);
+  await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  const first = { store, clock: systemClock, dataDir, logger: silentLogger, terminal: { write: () => true } };
+  await ensureFirstKey({ ...first, bootstrapKey: undefined });
+  const link = (bootstrapKey?: Secret) => firstSignInLink({ ...first, bootstrapKey, base: BASE });
+  assert.equal(await link(new Secret('a'.repeat(32))), '');
+  const [key] = await store.apiKeys.list();
+  await store.apiKeys.seen(new Map([[key!.id, ms(1)]]));
+  assert.equal(await link(), '');
 });
