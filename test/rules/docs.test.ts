@@ -37,6 +37,12 @@ describe('the docs', () => {
     assert.ok(pageText('docs/7-streams-and-sessions.md').includes(`at another server is up to ${ageS} seconds old`));
   });
 
+  it('are all listed in the README', () => {
+    const readme = pageText('README.md');
+    const unlisted = globSync('docs/*.md', { cwd: ROOT }).filter((page) => !readme.includes(`](${page}) |`));
+    assert.deepEqual(unlisted, []);
+  });
+
   it('link only to files that exist', () => {
     const dead = PAGES.flatMap((page) =>
       [...pageText(page).matchAll(/\]\((?!https?:|#|mailto:)([^)#\s]+)/g)]
