@@ -1,6 +1,7 @@
 /**
  * What do players as people have them make of a live stream: when do they show it, how late are they, do they survive a publisher that was
- * away, and do they see the end? All of them play one stream at the same time, with their own settings.
+ * away, and do they see the end? And do they play its recording, while it runs and afterwards, and a clip of it? All of them play one
+ * playlist at the same time, with their own settings. mpv and VLC must be installed as well.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlayers, type Players } from '../test/support/players/all-players.ts';
@@ -8,7 +9,7 @@ import type { PlayerReport, Playing, ShownFrame } from '../test/support/players/
 import { type Publisher, startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import type { Answer } from './support/question.ts';
+import type { Answer, BenchOptions } from './support/question.ts';
 import { percentile } from './support/statistics.ts';
 
 const FPS = 15;
@@ -23,6 +24,9 @@ const MAX_RETURN_S = 5;
 /** GStreamer's demuxers begin further back whatever the playlist asks for: that is shown, but nobody here can change it. */
 const OWN_LATENCY = /^hlsdemux/;
 
+/** The answer for a case, which has its name elsewhere. */
+type CaseAnswer = Omit<Answer, 'question'>;
+
 interface Seen {
   readonly name: string;
   /** Wall clock when the player was started, in milliseconds since the Unix epoch. */
@@ -30,16 +34,38 @@ interface Seen {
   readonly report: PlayerReport;
 }
 
-/** Answers it for each case. */
-export async function playersMatrix(): Promise<readonly Answer[]> {
+/** How much is recorded before the recording is played, and how long the clip is. */
+const RECORDED_MS = 12_000;
+const CLIP_MS = 5000;
+/** What the first and the last frame shown of a recording may lack, or have beyond a clip, which begins and ends with whole segments. */
+const MAX_CUT_MS = 2500;
+
+/** Answers it for each case, or for those whose name contains the text. */
+export async function playersMatrix({ only = '' }: BenchOptions): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
-  await using players = await openPlayers();
-  const opened: Answer[] = [];
-  for (const afterMs of [0, 800, 1600, 2400, 8000]) opened.push(await openedAfter(server, players, afterMs));
-  return [...opened, await away(server, players, 5), await away(server, players, 25), await otherSize(server, players)];
+  await using players = await openPlayers({ areAll: true });
+  const cases: Readonly<Record<string, () => Promise<CaseAnswer>>> = {
+    ...Object.fromEntries(
+      [0, 800, 1600, 2400, 8000].map((afterMs) => [
+        `opened ${afterMs / 1000} s after publishing began, then a clean stop`,
+        () => openedAfter(server, players, afterMs),
+      ]),
+    ),
+    'publisher away for 5 s': () => away(server, players, 5),
+    'publisher away for 25 s': () => away(server, players, 25),
+    'publisher returns after 3 s with another size': () => otherSize(server, players),
+    'the recording while it runs, then a clean stop': () => runningRecording(server, players),
+    'the recording after its end': () => endedRecording(server, players, 'recording'),
+    'a clip of 5 s': () => endedRecording(server, players, 'clip'),
+  };
+  const answers: Answer[] = [];
+  for (const [name, answerCase] of Object.entries(cases)) {
+    if (name.includes(only)) answers.push({ ...(await answerCase()), question: `stock players: ${name}` });
+  }
+  return answers;
 }
 
-async function openedAfter(server: TestServer, players: Players, afterMs: number): Promise<Answer> {
+async function openedAfter(server: TestServer, players: Players, afterMs: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs });
   await sleep(SETTLED_MS + afterMs);
   await run.publisher.stop();
@@ -51,12 +77,8 @@ async function openedAfter(server: TestServer, players: Players, afterMs: number
   }));
   const isGood = (name: string, { fatal, ended }: PlayerReport) =>
     fatal.length === 0 && ended && latencies.some((each) => each.name === name && each.isGood);
-  return answer(
-    `opened ${afterMs / 1000} s after publishing began, then a clean stop`,
-    seen,
-    isGood,
-    (name, { ended }) =>
-      [latencies.find((each) => each.name === name)!.text, ended ? 'sees the end' : 'does not see the end'].join(', '),
+  return answer(seen, isGood, (name, { ended }) =>
+    [latencies.find((each) => each.name === name)!.text, ended ? 'sees the end' : 'does not see the end'].join(', '),
   );
 }
 
@@ -66,7 +88,7 @@ const lateness = (frames: readonly ShownFrame[]) =>
     0.5,
   );
 
-async function away(server: TestServer, players: Players, awayS: number): Promise<Answer> {
+async function away(server: TestServer, players: Players, awayS: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
   const before = await run.until(({ frames }) => frames.length >= 5 * FPS);
   await run.publisher.kill();
@@ -79,7 +101,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   const isGood = (name: string, report: PlayerReport) =>
     report.fatal.length === 0 &&
     afterMs(report) <= Math.max(MAX_RETURN_S * 1000, OWN_LATENCY.test(name) ? usualMs(name) + 2000 : 0);
-  return answer(`publisher away for ${awayS} s`, seen, isGood, (_, report) =>
+  return answer(seen, isGood, (_, report) =>
     firstOf(report) === undefined
       ? 'shows nothing new'
       : `shows new frames ${seconds(afterMs(report))} s after its return`,
@@ -87,7 +109,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
 }
 
 /** The session ends and another one begins, so a viewer of the first one must be told. */
-async function otherSize(server: TestServer, players: Players): Promise<Answer> {
+async function otherSize(server: TestServer, players: Players): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
   await run.until(({ frames }) => frames.length >= 5 * FPS);
   await run.publisher.kill();
@@ -100,23 +122,104 @@ async function otherSize(server: TestServer, players: Players): Promise<Answer> 
   const goesOn = ({ ended, frames }: PlayerReport) => ended || frames.some(({ drawnAtMs }) => drawnAtMs > returnedAtMs);
   const seen = await run.until(goesOn);
   return answer(
-    'publisher returns after 3 s with another size',
     seen,
     (_, report) => goesOn(report),
     (_, report) => (goesOn(report) ? 'ends or goes on' : 'stands still'),
   );
 }
 
+/** Players of a recording that still grows may begin at its start or at its end, but must play on until it ends. */
+async function runningRecording(server: TestServer, players: Players): Promise<CaseAnswer> {
+  await using recorded = await record(server);
+  await using opened = await open(players, recorded.url);
+  const early = await opened.until(({ frames }) => frames.length >= 5 * FPS);
+  const stoppedAtMs = Date.now();
+  await recorded.publisher.stop();
+  const seen = await opened.until(({ ended }) => ended);
+  const beginsAtMs = (name: string) =>
+    (early.find((each) => each.name === name)!.report.frames[0]?.drawnAtMs ?? Number.NaN) -
+    recorded.publisher.startedAtMs;
+  const endsEarlyByMs = ({ frames }: PlayerReport) => stoppedAtMs - (frames.at(-1)?.drawnAtMs ?? 0);
+  return answer(
+    seen,
+    (_, report) => report.fatal.length === 0 && report.ended && endsEarlyByMs(report) <= MAX_CUT_MS,
+    (name, report) =>
+      `begins ${seconds(beginsAtMs(name))} s after the start, ${report.ended ? `ends ${seconds(endsEarlyByMs(report))} s before the end` : 'does not see the end'}`,
+  );
+}
+
+/** The whole recording, or a clip of it, must be shown. */
+async function endedRecording(server: TestServer, players: Players, what: 'recording' | 'clip'): Promise<CaseAnswer> {
+  await using recorded = await record(server);
+  const { startedAtMs } = recorded.publisher;
+  const endMs = Date.now();
+  await recorded.publisher.stop();
+  const clip = what === 'clip' ? await recorded.clip() : undefined;
+  const { url, fromMs } = clip ?? { url: recorded.url, fromMs: startedAtMs };
+  const toMs = clip === undefined ? endMs : fromMs + CLIP_MS;
+  await using opened = await open(players, url);
+  const seen = await opened.until(({ ended }) => ended, RECORDED_MS);
+  const edges = ({ frames }: PlayerReport) => ({
+    beginsMs: (frames[0]?.drawnAtMs ?? Number.NaN) - fromMs,
+    endsMs: (frames.at(-1)?.drawnAtMs ?? Number.NaN) - toMs,
+  });
+  const isWhole = (report: PlayerReport) =>
+    Object.values(edges(report)).every((differenceMs) => Math.abs(differenceMs) <= MAX_CUT_MS);
+  return answer(
+    seen,
+    (_, report) => report.fatal.length === 0 && report.ended && isWhole(report),
+    (_, report) => {
+      const { beginsMs, endsMs } = edges(report);
+      return `shows ${seconds(beginsMs)} s from its start to ${seconds(endsMs)} s from its end, ${report.ended ? 'ends' : 'does not end'}`;
+    },
+  );
+}
+
+interface Recorded extends AsyncDisposable {
+  readonly publisher: Publisher;
+  /** The replay's playlist. */
+  readonly url: string;
+  /** Makes a clip of {@link CLIP_MS} that begins three seconds after the start. */
+  clip(): Promise<{ readonly url: string; readonly fromMs: number }>;
+}
+
+/** Records a stream for {@link RECORDED_MS}, and leaves it running. */
+async function record(server: TestServer): Promise<Recorded> {
+  const { id, streamKey, playbackId } = await server.api.createStream({ record: true });
+  const publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: VIDEO });
+  await sleep(RECORDED_MS);
+  const json = async (method: string, path: string, body?: object) =>
+    (await (await server.api.request(method, path, body)).json()) as never;
+  const [session]: readonly { readonly id: string; readonly recordingUrl: string }[] = await json(
+    'GET',
+    `/stream/${id}/sessions`,
+  );
+  const absolute = (url: string) => new URL(url, server.url).href;
+  return {
+    publisher,
+    url: absolute(session!.recordingUrl),
+    clip: async () => {
+      const whole: { readonly startTime: number } = await json('GET', `/asset/${session!.id}`);
+      const fromMs = whole.startTime + 3000;
+      const times = { startTime: fromMs, endTime: fromMs + CLIP_MS };
+      const { asset }: { readonly asset: { readonly playbackUrl: string } } = await json('POST', '/clip', {
+        playbackId,
+        ...times,
+      });
+      return { url: absolute(asset.playbackUrl), fromMs };
+    },
+    [Symbol.asyncDispose]: () => publisher[Symbol.asyncDispose](),
+  };
+}
+
 function answer(
-  question: string,
   seen: readonly Seen[],
   isGood: (name: string, report: PlayerReport) => boolean,
   tell: (name: string, report: PlayerReport) => string,
-): Answer {
+): CaseAnswer {
   const good = seen.filter(({ name, report }) => isGood(name, report)).length;
   const errors = (report: PlayerReport) => (report.fatal.length === 0 ? '' : `, ${report.fatal.length} fatal errors`);
   return {
-    question: `stock players: ${question}`,
     measured: `${good} of ${seen.length}`,
     against: 'all of them',
     ratio: good / seen.length,
@@ -126,11 +229,16 @@ function answer(
   };
 }
 
-interface Run extends AsyncDisposable {
+/** All players, playing. */
+interface Opened extends AsyncDisposable {
+  /** Waits until it is so of all players, or {@link PATIENCE_MS} and the additional time have passed. */
+  readonly until: (isSo: (report: PlayerReport) => boolean, moreMs?: number) => Promise<readonly Seen[]>;
+}
+
+/** All players, playing a stream. */
+interface Run extends Opened {
   readonly publisher: Publisher;
   readonly streamKey: string;
-  /** Waits until it is so of all players, or {@link PATIENCE_MS} have passed. */
-  until(isSo: (report: PlayerReport) => boolean): Promise<readonly Seen[]>;
 }
 
 async function play(server: TestServer, players: Players, { afterMs }: { readonly afterMs: number }): Promise<Run> {
@@ -140,6 +248,13 @@ async function play(server: TestServer, players: Players, { afterMs }: { readonl
   const url = server.playlistUrl(playbackId);
   await waitFor(async () => (await fetch(url)).ok, { what: 'the first part' });
   await sleep(afterMs);
+  const { until } = stack.use(await open(players, url));
+  const kept = stack.move();
+  return { publisher, streamKey, until, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+async function open(players: Players, url: string): Promise<Opened> {
+  await using stack = new AsyncDisposableStack();
   const playing: (Omit<Seen, 'report'> & { readonly player: Playing })[] = await Promise.all(
     players.all.map(async (each) => ({
       name: each.name,
@@ -153,10 +268,8 @@ async function play(server: TestServer, players: Players, { afterMs }: { readonl
     );
   const kept = stack.move();
   return {
-    publisher,
-    streamKey,
-    until: async (isSo) => {
-      const deadline = performance.now() + PATIENCE_MS;
+    until: async (isSo, moreMs = 0) => {
+      const deadline = performance.now() + PATIENCE_MS + moreMs;
       for (;;) {
         const seen = await look();
         if (seen.every(({ report }) => isSo(report)) || performance.now() > deadline) return seen;

@@ -2,8 +2,10 @@
  * All players of the tests and the bench in one list: those that run in a browser and those that are programs.
  */
 import { launchChromium } from '../chromium.ts';
+import { needs } from '../tools.ts';
+import { MPV } from './mpv-player.ts';
 import type { Player } from './player.ts';
-import { PROGRAM_PLAYERS } from './program-players.ts';
+import { PROGRAM_PLAYERS, VLC } from './program-players.ts';
 import { serveWebPlayers, WEB_PLAYERS } from './web-players.ts';
 
 /** Players, with the browser that some of them need. */
@@ -11,8 +13,13 @@ export interface Players extends AsyncDisposable {
   readonly all: readonly Player[];
 }
 
-/** Starts the browser and its pages. */
-export async function openPlayers(): Promise<Players> {
+/**
+ * Starts the browser and its pages.
+ * @param areAll whether mpv and VLC are among the players, which must be installed then
+ */
+export async function openPlayers({ areAll = false } = {}): Promise<Players> {
+  const missing = areAll ? ['mpv', 'vlc'].map(needs).find(({ skip }) => skip !== false) : undefined;
+  if (missing !== undefined) throw new Error(`not all players are installed: ${missing.skip}`);
   await using parts = new AsyncDisposableStack();
   const browser = parts.use(await launchChromium());
   const web = parts.use(await serveWebPlayers(browser));
@@ -20,6 +27,7 @@ export async function openPlayers(): Promise<Players> {
     ...WEB_PLAYERS.map((name) => web.player(name)),
     { ...web.player('hls.js', { lowLatencyMode: false }), name: 'hls.js, lowLatencyMode off' },
     ...PROGRAM_PLAYERS,
+    ...(areAll ? [MPV, VLC] : []),
   ];
   const running = parts.move();
   return { all, [Symbol.asyncDispose]: () => running.disposeAsync() };

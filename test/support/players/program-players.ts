@@ -11,6 +11,9 @@ import { MAX_FRAMES, type Player, type Playing, type ShownFrame } from './player
 const WIDTH = 320;
 const HEIGHT = 180;
 
+/** The user and group `nobody`. */
+const NOBODY = 65_534;
+
 /** How a program is started and how its frames are read. */
 interface Program {
   readonly name: string;
@@ -19,6 +22,8 @@ interface Program {
   readonly args: (url: string) => readonly string[];
   /** Environment variables besides those of this process. */
   readonly env?: NodeJS.ProcessEnv;
+  /** Whether it refuses to run as root. */
+  readonly isForUsers?: boolean;
   /** Matches lines on standard error by which the program reports that it gives up, because it may not exit. */
   readonly fatal?: RegExp;
 }
@@ -48,15 +53,38 @@ const PROGRAMS: readonly Program[] = [
   gstreamer('hlsdemux', 'playbin', { GST_PLUGIN_FEATURE_RANK: 'hlsdemux2:NONE' }),
 ];
 
-/** Debian's `ffmpeg`, and GStreamer with `hlsdemux2` and with `hlsdemux`. */
-export const PROGRAM_PLAYERS: readonly Player[] = PROGRAMS.map((program) => ({
-  name: program.name,
-  play: async (url) => play(program, url),
-}));
+/**
+ * VLC opens the file for its frames itself, so that this must be a pipe of the user that it runs as. It writes them as YUV4MPEG2, which
+ * ffmpeg converts. It exits without an error whatever happens.
+ */
+const VLC_PROGRAM: Program = {
+  name: 'VLC',
+  command: 'sh',
+  args: (url) => [
+    '-c',
+    `cvlc --vout=yuv --yuv-yuv4mpeg2 --yuv-file=/dev/stdout --aout=dummy --play-and-exit --no-video-title-show "$0" |
+      ffmpeg -loglevel error -probesize 32 -f yuv4mpegpipe -i - -vf scale=${WIDTH}:${HEIGHT},format=gray -vsync passthrough -f rawvideo pipe:3`,
+    url,
+  ],
+  env: { HOME: '/nonexistent' },
+  isForUsers: true,
+  fatal: /unable to open|not supposed to be run as root/,
+};
 
-function play({ command, args, env: ownEnv, fatal: givesUp }: Program, url: string): Playing {
+const asPlayer = (program: Program): Player => ({ name: program.name, play: async (url) => play(program, url) });
+
+/** Debian's `ffmpeg`, and GStreamer with `hlsdemux2` and with `hlsdemux`. */
+export const PROGRAM_PLAYERS: readonly Player[] = PROGRAMS.map(asPlayer);
+
+/** Debian's VLC, with its own settings. */
+export const VLC: Player = asPlayer(VLC_PROGRAM);
+
+function play({ command, args, env: ownEnv, fatal: givesUp, isForUsers = false }: Program, url: string): Playing {
   const env = { ...process.env, ...ownEnv };
-  const child = spawn(command, args(url), { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], env });
+  const nobody = isForUsers && process.geteuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {};
+  // A process group of its own, because a shell does not pass signals on.
+  const how = { ...nobody, detached: true, env };
+  const child = spawn(command, args(url), { stdio: ['ignore', 'ignore', 'pipe', 'pipe'], ...how });
   const frames: ShownFrame[] = [];
   const complaints: string[] = [];
   const fatal: string[] = [];
@@ -81,7 +109,7 @@ function play({ command, args, env: ownEnv, fatal: givesUp }: Program, url: stri
     report: async () => ({ frames: [...frames], ended: hasEnded, fatal: [...fatal], complaints: [...complaints] }),
     [Symbol.asyncDispose]: async () => {
       isStopped = true;
-      child.kill('SIGKILL');
+      if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');
       await exited;
     },
   };
