@@ -12,6 +12,7 @@ import { openStore } from '#store/open-store.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { mapOnlyShownStacks } from '#telemetry/shown-stacks.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { ensureFirstKey, firstSignInLink, forgetFirstKeyOnUse } from './first-key.ts';
@@ -75,6 +76,7 @@ ${settingsHelp()}`,
       }
       throw cannotListen(error, config) ?? error;
     });
+    mapOnlyShownStacks();
     const failing = surviveErrors({ errors: new InternalErrors({ logger, metrics }), clock });
     const urls = urlsOf(app, config);
     const { publicUrl, tlsCert } = config.http;

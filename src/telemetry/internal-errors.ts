@@ -3,6 +3,7 @@
  */
 import type { Logger } from './logger.ts';
 import type { Metrics } from './metrics.ts';
+import { showing } from './shown-stacks.ts';
 
 /** How many kinds are logged. There is one for each place in the code that fails, so further kinds are only counted. */
 const MAX_KINDS = 100;
@@ -39,7 +40,7 @@ export class InternalErrors {
 /** An error's name and the line that threw it. Its message is left out because it may differ each time. */
 function kindOf(error: unknown): string {
   if (!(error instanceof Error)) return typeof error;
-  const thrownAt = String(error.stack)
+  const thrownAt = String(showing(() => error.stack))
     .split('\n')
     .find((line) => line.trimStart().startsWith('at '));
   return `${error.name} ${thrownAt ?? error.message}`;

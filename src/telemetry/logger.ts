@@ -3,6 +3,7 @@
  */
 import { pino } from 'pino';
 import { LIMIT_INTERVAL_MS, LineLimit } from './line-limit.ts';
+import { showing } from './shown-stacks.ts';
 
 /** The interface through which Millrace logs. Ids go into fields, never into the message. */
 export interface Logger {
@@ -48,6 +49,7 @@ export function createLogger(level: string, destination: { write(line: string): 
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: REDACTED, censor: '[redacted]' },
+      serializers: { err: (error: Error) => showing(() => pino.stdSerializers.err(error)) },
       hooks: {
         logMethod(args, method, lineLevel) {
           isLimited = lineLevel > DEBUG;
