@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 /** What the main thread runs, and its threads. Child processes run files that are not bundled. */
 const ENTRIES = [
   'cli/main',
+  'pages/docs/worker',
   'store/engines/sqlite/worker',
   'recording/reader/worker',
   'recording/storage/worker',

@@ -54,3 +54,6 @@ function slugOf(folder: string, name: string): string {
 
 /** Page 10 comes after page 9. */
 const byNumber = (a: string, b: string): number => Number.parseInt(a, 10) - Number.parseInt(b, 10) || (a < b ? -1 : 1);
+
+/** The relative path from the folder of a page's address up to the root of the server. */
+export const rootOf = ({ slug }: Pick<DocFile, 'slug'>): string => '../'.repeat(slug.split('/').length);

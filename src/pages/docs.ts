@@ -1,18 +1,18 @@
 /**
  * The documentation under `/docs`, made from the Markdown files of the repository.
  *
- * Nothing of it is read before somebody opens it, so that it costs neither time at the start nor memory. The Markdown of all pages is
- * rendered, one page after another, with the first request, because every page lists the titles of the others.
+ * Nothing of it is read before somebody opens it, so that it costs neither time at the start nor memory. All pages are rendered with the
+ * first request, because every page lists the titles of the others. A thread does that, so that live media does not wait for it.
  */
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { posix } from 'node:path';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { assetOf, type PreparedFile, sendAsset } from '#http/assets.ts';
-import { DOC_GROUPS, type DocFile, findDocFiles, imageSlugOf, imageUrl } from './doc-files.ts';
+import { DOC_GROUPS, imageSlugOf, imageUrl, rootOf } from './doc-files.ts';
+import type { RenderedDocs, RenderedPage } from './docs/worker.ts';
 import { escapeHtml, PAGE_HEADERS, type PageContent } from './layout.ts';
-import type { RenderedMarkdown } from './markdown.ts';
 
 /** What {@link docsRoutes} needs. */
 export interface DocsOptions {
@@ -24,7 +24,10 @@ export interface DocsOptions {
 /** Adds `/docs`, a page for every file, the images they show, and the index of the search. */
 export async function docsRoutes(app: FastifyInstance, options: DocsOptions): Promise<void> {
   const opened = new Map<string, Promise<Library>>();
-  const library = () => remembered(opened, 'library', () => Library.open(options));
+  const closing = new AbortController();
+  app.addHook('preClose', async () => closing.abort());
+  const library = () =>
+    remembered(opened, 'library', async () => new Library(options, await renderDocs(closing.signal)));
   app.get('/docs', async (_request, reply) =>
     sendAsset(reply.headers(PAGE_HEADERS), await (await library()).contents()),
   );
@@ -38,32 +41,34 @@ export async function docsRoutes(app: FastifyInstance, options: DocsOptions): Pr
   });
 }
 
+/** Renders every page, in a thread that ends with it. */
+async function renderDocs(signal: AbortSignal): Promise<RenderedDocs> {
+  const worker = new Worker(new URL('./docs/worker.ts', import.meta.url), { name: 'docs', env: {}, execArgv: [] });
+  try {
+    const [rendered] = (await once(worker, 'message', { signal })) as [RenderedDocs];
+    return rendered;
+  } finally {
+    await worker.terminate();
+  }
+}
+
 /** Makes each page when it is first requested, and keeps it. */
 class Library {
   readonly #options: DocsOptions;
-  readonly #files: ReadonlyMap<string, DocFile>;
-  readonly #slugs: ReadonlyMap<string, string>;
-  readonly #renderMarkdown: typeof import('./markdown.ts')['renderMarkdown'];
-  readonly #rendered = new Map<string, Promise<RenderedMarkdown>>();
+  readonly #pages: ReadonlyMap<string, RenderedPage>;
+  readonly #search: string;
   readonly #assets = new Map<string, Promise<PreparedFile>>();
 
-  private constructor(options: DocsOptions, files: readonly DocFile[], markdown: typeof import('./markdown.ts')) {
+  constructor(options: DocsOptions, { pages, search }: RenderedDocs) {
     this.#options = options;
-    this.#files = new Map(files.map((file) => [file.slug, file]));
-    this.#slugs = new Map(files.map(({ path, slug }) => [path, slug]));
-    this.#renderMarkdown = markdown.renderMarkdown;
-  }
-
-  static async open(options: DocsOptions): Promise<Library> {
-    // Loaded with the first page, because the library for Markdown takes memory.
-    const [files, markdown] = await Promise.all([findDocFiles(), import('./markdown.ts')]);
-    return new Library(options, files, markdown);
+    this.#pages = new Map(pages.map((page) => [page.slug, page]));
+    this.#search = search;
   }
 
   /** The page or image under an address below `/docs/`; undefined when there is none. */
   async find(slug: string): Promise<PreparedFile | undefined> {
-    const file = this.#files.get(slug);
-    if (file !== undefined) return await this.#asset(slug, () => this.#page(file));
+    const page = this.#pages.get(slug);
+    if (page !== undefined) return await this.#asset(slug, async () => this.#page(page));
     const isImage = imageSlugOf(`docs/${slug}`) === slug;
     return isImage ? await this.#asset(slug, () => image(slug)).catch(noFile) : undefined;
   }
@@ -71,11 +76,11 @@ class Library {
   /** The table of contents. */
   contents(): Promise<PreparedFile> {
     return this.#asset('', async () => {
-      const pages = await this.#all();
+      const pages = [...this.#pages.values()];
       const lists = DOC_GROUPS.map((group) => {
         const items = pages
-          .filter(([file]) => file.group === group)
-          .map(([{ slug }, { title }]) => `<li><a href="docs/${slug}">${escapeHtml(title)}</a></li>`);
+          .filter((page) => page.group === group)
+          .map(({ slug, title }) => `<li><a href="docs/${slug}">${escapeHtml(title)}</a></li>`);
         if (group === 'Reference') items.unshift(`<li><a href="${this.#apiReference('')}">API operations</a></li>`);
         return `<section><h2>${group}</h2><ul>${items.join('')}</ul></section>`;
       });
@@ -88,25 +93,20 @@ class Library {
     });
   }
 
-  /** The index for `web/site/search.js`: the sections of every page, as rows of address, page, heading and text. */
+  /** The index for `web/site/search.js`. */
   searchIndex(): Promise<PreparedFile> {
-    return this.#asset('search.json', async () => {
-      const rows = (await this.#all()).flatMap(([{ slug }, { title, sections }]) =>
-        sections.map(({ id, heading, text }) => [`docs/${slug}${id && `#${id}`}`, title, heading, text]),
-      );
-      return assetOf('search.json', JSON.stringify(rows));
-    });
+    return this.#asset('search.json', async () => assetOf('search.json', this.#search));
   }
 
-  async #page(file: DocFile): Promise<PreparedFile> {
-    const { title, html, headings } = await this.#markdown(file);
-    const root = rootOf(file);
+  #page(page: RenderedPage): PreparedFile {
+    const { title, html, headings } = page;
+    const root = rootOf(page);
     const toc = headings.map(
       ({ id, depth, text }) => `<li class="depth-${depth}"><a href="#${id}">${escapeHtml(text)}</a></li>`,
     );
     const body = `    <div class="docs">
       <nav class="pages" aria-label="Documentation">
-        <details><summary>All pages</summary>${await this.#navigation(file)}</details>
+        <details><summary>All pages</summary>${this.#navigation(page)}</details>
       </nav>
       <main class="article" id="content">
 ${html}      </main>
@@ -116,13 +116,12 @@ ${html}      </main>
   }
 
   /** Links to every page. The decisions, which are many, are listed on their own pages only. */
-  async #navigation(current: DocFile): Promise<string> {
+  #navigation(current: RenderedPage): string {
     const root = rootOf(current);
-    const pages = await this.#all();
     return DOC_GROUPS.map((group) => {
-      const items = pages
-        .filter(([file]) => file.group === group && (group !== 'Decisions' || current.group === group))
-        .map(([{ slug }, { title }]) => {
+      const items = [...this.#pages.values()]
+        .filter((page) => page.group === group && (group !== 'Decisions' || current.group === group))
+        .map(({ slug, title }) => {
           const isCurrent = slug === current.slug ? ' aria-current="page"' : '';
           return `<li><a href="${root}docs/${slug}"${isCurrent}>${escapeHtml(title)}</a></li>`;
         });
@@ -131,48 +130,14 @@ ${html}      </main>
     }).join('');
   }
 
-  /** Every page, in order. */
-  async #all(): Promise<(readonly [DocFile, RenderedMarkdown])[]> {
-    const pages: (readonly [DocFile, RenderedMarkdown])[] = [];
-    for (const file of this.#files.values()) {
-      pages.push([file, await this.#markdown(file)]);
-    }
-    return pages;
-  }
-
-  #markdown(file: DocFile): Promise<RenderedMarkdown> {
-    return remembered(this.#rendered, file.slug, async () => {
-      const text = await readFile(file.url, 'utf8');
-      // Rendering a page takes a few milliseconds, so live media gets a turn of the event loop before each.
-      await nextTurn();
-      return this.#renderMarkdown(text, { addressOf: (target) => this.#addressOf(file, target) });
-    });
-  }
-
   #asset(slug: string, make: () => Promise<PreparedFile>): Promise<PreparedFile> {
     return remembered(this.#assets, slug, make);
-  }
-
-  /** The address on the site of a link's target. Undefined for a target that is not on the site, such as a source file. */
-  #addressOf(from: DocFile, target: string): string | undefined {
-    if (/^(?:https?:|mailto:|#)/.test(target)) return target;
-    const [path = '', anchor] = target.split('#');
-    const named = posix.join(posix.dirname(from.path), path).replace(/\/$/, '');
-    const slug = this.#slugs.get(named) ?? imageSlugOf(named);
-    if (slug === undefined) return FOLDERS.has(named) ? `${rootOf(from)}docs` : undefined;
-    return `${rootOf(from)}docs/${slug}${anchor === undefined ? '' : `#${anchor}`}`;
   }
 
   #apiReference(root: string): string {
     return `${root}${escapeHtml(this.#options.apiReference.slice(1))}`;
   }
 }
-
-/** Folders that pages link to. Such a link leads to the table of contents. */
-const FOLDERS: ReadonlySet<string> = new Set(['docs', 'docs/reference', 'docs/decisions']);
-
-/** The relative path from the folder of a page's address up to the root of the server. */
-const rootOf = ({ slug }: DocFile): string => '../'.repeat(slug.split('/').length);
 
 const image = async (slug: string): Promise<PreparedFile> => assetOf(slug, await readFile(imageUrl(slug)));
 

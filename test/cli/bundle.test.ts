@@ -8,7 +8,7 @@ import { dataFolder, run } from './millrace.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const ESBUILD = dirname(dirname(fileURLToPath(import.meta.resolve('esbuild'))));
 /** The threads of Millrace, each of which has a file of its own in a bundle. */
-const THREADS = ['store/engines/sqlite', 'recording/reader', 'recording/storage', 'recording/writer'];
+const THREADS = ['pages/docs', 'store/engines/sqlite', 'recording/reader', 'recording/storage', 'recording/writer'];
 
 /** A clone of the launcher and a program that says where it is, starts a thread, and shows a stack. */
 async function smallClone(t: TestContext) {

@@ -2,7 +2,7 @@
  * Renders the Markdown of the documentation as HTML.
  */
 import { Marked, type Token, type Tokens } from 'marked';
-import { escapeHtml } from './layout.ts';
+import { escapeHtml } from '#pages/layout.ts';
 
 /** A heading of a page and the text that follows it, for the search. */
 export interface Section {
