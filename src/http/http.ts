@@ -21,7 +21,7 @@ import { KnownPaths } from './known-paths.ts';
 import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
 import { inTurns } from './request-turns.ts';
-import { buildValidator } from './request-validators.ts';
+import { RequestValidators } from './request-validators.ts';
 import { secureServer } from './secure-server.ts';
 import { serveRequests } from './serve-requests.ts';
 import { closeFloodingSessions } from './session-floods.ts';
@@ -63,6 +63,7 @@ export function createHttp({
   const nextId = () => nextRequestId({ headers: {} });
   const isTrustedProxy = trustedProxies(settings.trustedProxies);
   const flooders = new Flooders({ clock, isTrustedProxy, logger });
+  const validators = new RequestValidators();
   const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
   const http = fastify({
     logger: false,
@@ -83,7 +84,9 @@ export function createHttp({
     },
     // Answers are serialized as the handlers made them: a serializer compiled from the schema would put a profile's keys into
     // the schema's order, and they must come back in the order they were sent.
-    schemaController: { compilersFactory: { buildValidator, buildSerializer: () => () => JSON.stringify } },
+    schemaController: {
+      compilersFactory: { buildValidator: validators.build, buildSerializer: () => () => JSON.stringify },
+    },
     ajv: {
       customOptions: {
         coerceTypes: false,
@@ -91,6 +94,8 @@ export function createHttp({
         useDefaults: false,
         verbose: true,
         allowUnionTypes: true,
+        // It would compile the schema of schemas, which takes longer than any other. Tests check ours.
+        validateSchema: false,
       },
     },
     clientErrorHandler: answerClientError(nextId),
@@ -102,6 +107,7 @@ export function createHttp({
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const paths = new KnownPaths();
   http.addHook('onRoute', ({ url, method }) => paths.add(url, method));
+  validators.addTo(http);
   const isClosing = drainOnClose(http);
   const failures = new FailureLog(logger);
   http.addHook('onClose', (_instance, done) => {

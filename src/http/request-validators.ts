@@ -1,10 +1,19 @@
 /**
  * Validators of requests, each compiled when the first request comes that needs it, and the compiler loaded with the first of all. Compiling
- * them all would take an eighth of the time to start, and a server seldom needs more than a few.
+ * them all would take an eighth of the time to start, and a server seldom needs more than a few. Loading and compiling takes up to 80 ms,
+ * so it is done in small pieces, one in each turn of the event loop: only the request itself waits for all of it.
  */
 import { createRequire } from 'node:module';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { ValidatorFactory } from '@fastify/ajv-compiler';
-import type { FastifySchemaCompiler, FastifySchemaValidationError } from 'fastify';
+import type {
+  FastifyInstance,
+  FastifySchemaCompiler,
+  FastifySchemaValidationError,
+  preValidationHookHandler,
+  RouteOptions,
+} from 'fastify';
+import { loadInTurns } from '#lib/load-in-turns.ts';
 
 /** What the compiler makes of a schema. */
 interface Validator {
@@ -12,20 +21,76 @@ interface Validator {
   readonly errors: FastifySchemaValidationError[];
 }
 
-/** Makes the function that Fastify asks for a validator of each part of each route's requests. */
-export const buildValidator = ((schemas: never, options: never): FastifySchemaCompiler<object> => {
-  let compile: ReturnType<ValidatorFactory> | undefined;
-  return (part) => {
-    let validate: Validator | undefined;
-    return (value) => {
-      compile ??= loadCompiler()(schemas, options);
-      validate ??= compile(part) as unknown as Validator;
-      return validate(value) || { error: validate.errors };
-    };
-  };
-}) as ValidatorFactory;
+const require = createRequire(import.meta.url);
+const COMPILER = '@fastify/ajv-compiler';
+/** Modules of the compiler, in pieces of a few milliseconds. */
+const PIECES = [
+  'ajv/dist/compile/codegen',
+  'ajv/dist/compile/validate',
+  'fast-uri',
+  'ajv/dist/core',
+  'ajv/dist/vocabularies/draft7',
+  'ajv',
+  'ajv-formats',
+];
 
-/** Loads it while the request waits: a validator that gives a promise would make every request slower. */
-function loadCompiler(): ValidatorFactory {
-  return createRequire(import.meta.url)('@fastify/ajv-compiler')();
+/** The validators of one server. */
+export class RequestValidators {
+  /** What compiles the validators of each route. Each step is short, and does nothing the second time. */
+  readonly #steps = new Map<string, readonly (() => void)[]>();
+  #loaded: Promise<void> | undefined;
+
+  /** Makes the function that Fastify asks for a validator of each part of each route's requests. */
+  readonly build = ((schemas: never, options: never): FastifySchemaCompiler<object> => {
+    let compile: ReturnType<ValidatorFactory> | undefined;
+    const compiler = () => (compile ??= (require(COMPILER) as () => ValidatorFactory)()(schemas, options));
+    return (part) => {
+      let validate: Validator | undefined;
+      const validator = () => (validate ??= compiler()(part) as unknown as Validator);
+      const name = nameOf(part);
+      this.#steps.set(name, [...(this.#steps.get(name) ?? []), compiler, validator]);
+      return (value) => {
+        const check = validator();
+        return check(value) || { error: check.errors };
+      };
+    };
+  }) as ValidatorFactory;
+
+  /** Lets the first request to each route wait until its validators are compiled. */
+  addTo(http: FastifyInstance): void {
+    http.addHook('onRoute', (route) => {
+      if (route.schema !== undefined) waitFirst(route, () => this.#prepare(nameOf(route)));
+    });
+  }
+
+  async #prepare(route: string): Promise<void> {
+    const steps = this.#steps.get(route);
+    if (steps === undefined) return; // only its answers have a schema
+    this.#loaded ??= loadInTurns(createRequire(require.resolve(COMPILER)), PIECES).then(() =>
+      loadInTurns(require, [COMPILER]),
+    );
+    await this.#loaded;
+    for (const step of steps) {
+      step();
+      await nextTurn();
+    }
+  }
+}
+
+const nameOf = ({ method, url }: { readonly method?: unknown; readonly url?: string }): string =>
+  `${String(method)} ${url}`;
+
+/** Adds a hook that waits for `prepare`, and costs next to nothing afterwards: a hook that gives a promise would make every request slower. */
+function waitFirst(route: RouteOptions, prepare: () => Promise<void>): void {
+  let isPrepared = false;
+  const hooks = [route.preValidation ?? []].flat();
+  const ready = async () => {
+    await prepare();
+    isPrepared = true;
+  };
+  const hook: preValidationHookHandler = (_request, _reply, proceed) => {
+    if (isPrepared) proceed();
+    else ready().then(() => proceed(), proceed);
+  };
+  route.preValidation = [hook, ...hooks];
 }
