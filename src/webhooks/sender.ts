@@ -2,10 +2,11 @@
  * Sends one request to a webhook, with limits of time and size, and only to addresses that were checked for this attempt.
  */
 import type { LookupFunction } from 'node:net';
-import type { Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { LOGGED_RESPONSE_BYTES } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type CheckedAddress, type DestinationGuard, DestinationRefused } from '#lib/destination-guard.ts';
+import { type Client, loadClient, type Pool } from './http-client.ts';
 
 /** How long a receiver may take to accept the connection and to answer. */
 const CONNECT_TIMEOUT_MS = 5000;
@@ -22,8 +23,6 @@ const KEEP_ALIVE_MS = 4000;
 const MAX_POOLS = 256;
 /** The number of connections to one destination. */
 const CONNECTIONS = 64;
-
-type Undici = typeof import('undici')['default'];
 
 /** The result of a request. */
 export interface Sent {
@@ -73,11 +72,9 @@ export class Sender implements AsyncDisposable {
     try {
       const url = new URL(target);
       const addresses = await this.#guard.check(url);
-      // Loaded only when something is sent: it is 110 modules.
-      // The bundle that the server runs from has only the default export of a CommonJS package that is loaded later.
-      const { default: undici } = await import('undici');
-      const pool = this.#pool(undici, url, addresses);
-      const answer = await pool.request({
+      const client = await loadClient();
+      const pool = this.#pool(client, url, addresses);
+      const answer = await client.request.call(pool, {
         path: url.pathname + url.search,
         method: 'POST',
         headers: { ...headers },
@@ -112,11 +109,11 @@ export class Sender implements AsyncDisposable {
   }
 
   /** The connections to exactly these addresses. */
-  #pool(undici: Undici, url: URL, addresses: readonly CheckedAddress[]): Pool {
+  #pool(client: Client, url: URL, addresses: readonly CheckedAddress[]): Pool {
     const key = [url.origin, ...addresses.map(({ address }) => address)].join(' ');
     const known = this.#pools.get(key);
     this.#pools.delete(key);
-    const pool = known ?? openPool(undici, url.origin, addresses);
+    const pool = known ?? openPool(client, url.origin, addresses);
     this.#pools.set(key, pool);
     if (this.#pools.size > MAX_POOLS) {
       const [oldest] = this.#pools;
@@ -130,14 +127,14 @@ export class Sender implements AsyncDisposable {
   }
 }
 
-function openPool(undici: Undici, origin: string, addresses: readonly CheckedAddress[]): Pool {
+function openPool({ Pool }: Client, origin: string, addresses: readonly CheckedAddress[]): Pool {
   // This is not called for a URL with an address, to which the connection goes directly and which was checked.
   const lookup: LookupFunction = (_hostname, options, done) => {
     const [first] = addresses;
     if (options.all) done(null, [...addresses]);
     else done(null, first!.address, first!.family);
   };
-  return new undici.Pool(origin, {
+  return new Pool(origin, {
     connections: CONNECTIONS,
     connect: { timeout: CONNECT_TIMEOUT_MS, lookup, autoSelectFamily: true },
     headersTimeout: ANSWER_TIMEOUT_MS,
