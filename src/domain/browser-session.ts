@@ -15,6 +15,9 @@ export const LINK_LIFE_MS = 15 * 60_000;
 /** Milliseconds that the bearer token of a session is valid. */
 export const TOKEN_LIFE_MS = 10 * 60_000;
 
+/** The most sessions of one user. Another one ends the oldest. */
+export const MAX_SESSIONS = 100;
+
 /** A browser that is signed in. It ends when its row is deleted, its key is revoked, or it was not used for too long. */
 export interface BrowserSession {
   readonly id: BrowserSessionId;

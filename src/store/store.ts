@@ -214,6 +214,7 @@ export interface Store extends AsyncDisposable {
    * has ended because of its age, and whether its user is suspended, is for the caller to check.
    */
   readonly browserSessions: {
+    /** Creates a session. When the user has 100, the oldest of them ends. */
     create(session: BrowserSession, receipt: Receipt): Promise<void>;
     /** The session with that SHA-256 (lower-case hex) of its cookie. */
     byHash(secretHash: string): Promise<OpenBrowserSession | undefined>;

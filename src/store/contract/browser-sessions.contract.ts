@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type BrowserSession, SESSION_IDLE_MS, SESSION_LIFE_MS } from '#domain/browser-session.ts';
+import { type BrowserSession, MAX_SESSIONS, SESSION_IDLE_MS, SESSION_LIFE_MS } from '#domain/browser-session.ts';
 import { newBrowserSessionId } from '#domain/ids.ts';
 import { newBrowserSecret } from '#domain/secret.ts';
 import type { User } from '#domain/user.ts';
@@ -68,6 +68,19 @@ export function browserSessionsContract(name: string, open: OpenStore): void {
       assert.equal(await store.browserSessions.end(newer.id, 'everyone', someReceipt()), true);
       assert.equal(await store.browserSessions.end(newer.id, 'everyone', someReceipt()), false);
       assert.equal(await store.browserSessions.byId(newer.id), undefined);
+    });
+
+    it('ends the oldest session of a user who begins one more than a user may have, and none of others', async () => {
+      const { store, user } = fixture;
+      const other = someSession(await store.users.ensure(someUser()), { createdAt: ms(NOW - 1) });
+      await store.browserSessions.create(other, someReceipt());
+      const begun: BrowserSession[] = [];
+      for (let count = 0; count <= MAX_SESSIONS; count += 1) begun.push(await create({ createdAt: ms(NOW + count) }));
+      const [oldest, ...kept] = begun;
+      const { rows } = await store.browserSessions.ofUser(user.id, { limit: 2 * MAX_SESSIONS });
+      assert.deepEqual(rows, kept.reverse());
+      assert.equal(await store.browserSessions.byId(oldest!.id), undefined);
+      assert.notEqual(await store.browserSessions.byId(other.id), undefined);
     });
 
     it('keeps when and from where a session was used, and never sets it back', async () => {

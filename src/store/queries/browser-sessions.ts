@@ -79,6 +79,18 @@ export function browserSessionQueries(db: Kysely<Database>) {
       return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
     }),
 
+    /** Ends the oldest sessions of a user, all but a number of them. */
+    endOldest: prepare(({ user_id, kept }: Columns<'user_id'> & { kept: number }) => {
+      const newest = db
+        .selectFrom('browser_sessions')
+        .select('id')
+        .where('user_id', '=', user_id)
+        .orderBy('created_at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(kept);
+      return db.deleteFrom('browser_sessions').where('user_id', '=', user_id).where('id', 'not in', newest);
+    }),
+
     deleteOver: prepare((args: { idle_since: Milliseconds; begun_by: Milliseconds }) =>
       db
         .deleteFrom('browser_sessions')

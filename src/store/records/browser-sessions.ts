@@ -1,7 +1,7 @@
 /**
  * The store's browser sessions and sign-in links.
  */
-import { SESSION_IDLE_MS, SESSION_LIFE_MS } from '#domain/browser-session.ts';
+import { type BrowserSession, MAX_SESSIONS, SESSION_IDLE_MS, SESSION_LIFE_MS } from '#domain/browser-session.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
@@ -20,9 +20,13 @@ import type { Store } from '#store/store.ts';
 /** Makes the store's browser sessions. */
 export function browserSessionRecords(runner: Runner, { compiler }: Engine): Store['browserSessions'] {
   const sessions = browserSessionQueries(compiler);
+  const creating = (session: BrowserSession) => [
+    sessions.endOldest({ user_id: session.userId, kept: MAX_SESSIONS - 1 }),
+    sessions.create(rowOfBrowserSession(session)),
+  ];
   return {
     async create(session, receipt) {
-      await runner.change([sessions.create(rowOfBrowserSession(session))], [receipt]);
+      await runner.change(creating(session), [receipt]);
     },
 
     byHash: (secretHash) => runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow),
@@ -57,10 +61,7 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
 
     useLink: (link, session, receipt) =>
       runner.change(
-        [
-          changingOne(sessions.useLink({ secret_hash: link.secretHash, now: session.createdAt })),
-          sessions.create(rowOfBrowserSession(session)),
-        ],
+        [changingOne(sessions.useLink({ secret_hash: link.secretHash, now: session.createdAt })), ...creating(session)],
         [receipt],
       ),
   };
