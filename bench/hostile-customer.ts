@@ -32,7 +32,7 @@ const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
 const VICTIMS = 3;
 const INTERVALS = {
   asked: { quietMs: 15_000, hostileMs: 90_000 },
-  usual: { quietMs: 5000, hostileMs: 30_000 },
+  usual: { quietMs: 4000, hostileMs: 15_000 },
 };
 /** How often the other customer begins a stream that is to be transcoded. */
 const TRIES = 3;
