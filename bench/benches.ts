@@ -20,6 +20,7 @@ import { dvrViewers } from './dvr-viewers.ts';
 import { eventStreamMs } from './event-stream-ms.ts';
 import { firstPartMs } from './first-part-ms.ts';
 import { firstRenditionPartMs } from './first-rendition-part-ms.ts';
+import { firstRequests } from './first-requests.ts';
 import { frameToPartMs } from './frame-to-part-ms.ts';
 import { getStreamCpuUs } from './get-stream-cpu-us.ts';
 import { glassToGlassMs, renditionGlassToGlassMs } from './glass-to-glass-ms.ts';
@@ -129,6 +130,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> =
     'hostile-viewer': hostileViewer,
     'hostile-customer': hostileCustomer,
     'hostile-address': hostileAddress,
+    'first-requests': firstRequests,
     'publish-stop-cycles': publishStopCycles,
   },
 };
