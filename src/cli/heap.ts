@@ -39,5 +39,4 @@ export function tuneHeap(): void {
   const gc = runInNewContext('gc') as NodeJS.GCFunction;
   gc({ type: 'major', execution: 'sync', flavor: 'last-resort' });
   setFlagsFromString(RUNNING_FLAG);
-  for (const f of (process.env.GCF ?? '').split(' ').filter(Boolean)) setFlagsFromString(f);
 }
