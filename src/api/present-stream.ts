@@ -12,7 +12,7 @@ import type { StreamSchema } from './schemas/stream.ts';
 import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
 /** An object whose optional fields may also be present and undefined, until it is written as JSON. */
-type OrUndefined<Fields> = { [Name in keyof Fields]: Fields[Name] | (undefined extends Fields[Name] ? undefined : never) };
+type OrUndefined<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
 
 const NO_TARGETS = { targets: [] };
 /** Presents a stream to a caller. The stream key is included only if the caller may use it. */
