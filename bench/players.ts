@@ -21,6 +21,8 @@ const SETTLED_MS = 10_000;
 /** What a player without low latency may be late. */
 const MAX_LATENCY_S = 7;
 const MAX_RETURN_S = 5;
+/** How much later than usual a player may show new frames when the publisher is back, if its latency alone is near that limit. */
+const MAX_EXTRA_MS = 2000;
 /** GStreamer's demuxers begin further back whatever the playlist asks for: that is shown, but nobody here can change it. */
 const OWN_LATENCY = /^hlsdemux/;
 
@@ -99,8 +101,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   const afterMs = (report: PlayerReport) => (firstOf(report)?.atMs ?? Number.NaN) - back.startedAtMs;
   const usualMs = (name: string) => lateness(before.find((each) => each.name === name)!.report.frames);
   const isGood = (name: string, report: PlayerReport) =>
-    report.fatal.length === 0 &&
-    afterMs(report) <= Math.max(MAX_RETURN_S * 1000, OWN_LATENCY.test(name) ? usualMs(name) + 2000 : 0);
+    report.fatal.length === 0 && afterMs(report) <= Math.max(MAX_RETURN_S * 1000, usualMs(name) + MAX_EXTRA_MS);
   return answer(seen, isGood, (_, report) =>
     firstOf(report) === undefined
       ? 'shows nothing new'

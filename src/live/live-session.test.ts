@@ -139,7 +139,7 @@ test('a session begins at the first keyframe, placed by the wall clock, and audi
   );
 });
 
-test('after a lost connection gaps are written until the publisher is back, and media continues after a discontinuity', () => {
+test('after a lost connection gaps are written until the publisher is back, and the same media continues without a discontinuity', () => {
   const { session, told, phases, packets, advance, firstPart } = setUp();
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
@@ -156,11 +156,22 @@ test('after a lost connection gaps are written until the publisher is back, and 
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
   assert.deepEqual(phases, ['live', 'reconnecting', 'live']);
-  assert.deepEqual(packets().at(-1)?.mark, markAt(2, { discontinuity: true }));
+  assert.deepEqual(packets().at(-1)?.mark, markAt(2));
   assert.equal(packets().at(-1)?.dts, 7 * 90_000);
   const gapsBefore = told.filter(({ type }) => type === 'gap').length;
   advance(5000);
   assert.equal(told.filter(({ type }) => type === 'gap').length, gapsBefore);
+});
+
+test('media that comes back with another configuration continues after a discontinuity', () => {
+  const { session, packets, firstPart } = setUp();
+  session.begin([VIDEO_TRACK]);
+  session.send(key(0));
+  firstPart();
+  session.publisherLost();
+  session.begin([{ ...VIDEO_TRACK, config: Uint8Array.of(...VIDEO_TRACK.config, 0) }]);
+  session.send(key(0));
+  assert.deepEqual(packets().at(-1)?.mark, markAt(1, { discontinuity: true }));
 });
 
 test('media that comes back at once is placed after everything written, although that ran ahead of the clock', () => {

@@ -159,6 +159,27 @@ test('a discontinuity begins at the next keyframe, nothing passes before it, and
   });
 });
 
+test('after an interruption nothing passes before the next keyframe, which begins a segment without a discontinuity', () => {
+  const marker = newMarker();
+  markOf(marker, key(0));
+  marker.interrupt();
+  assert.equal(marker.mark(frame(40), VIDEO_TRACK), undefined);
+  assert.deepEqual(markOf(marker, key(80)), {
+    ordinal: 1,
+    independent: true,
+    discontinuity: false,
+    discontinuitiesBefore: 0,
+  });
+});
+
+test('an interruption after a discontinuity that has not begun is a discontinuity', () => {
+  const marker = newMarker();
+  markOf(marker, key(0));
+  marker.discontinue();
+  marker.interrupt();
+  assert.equal(markOf(marker, key(80))?.discontinuity, true);
+});
+
 test('when the leader pauses, segments continue, and the leader begins one when it comes back with a keyframe', () => {
   const marker = newMarker();
   markOf(marker, key(0));

@@ -85,9 +85,16 @@ export class SegmentMarker {
    * discontinuity.
    */
   discontinue(): void {
-    this.#forgetLeader();
-    const { startS } = this.#phase;
-    this.#phase = { type: 'waiting', discontinuity: startS !== undefined || this.#isDiscontinuous, startS };
+    this.#compositionS = Number.POSITIVE_INFINITY;
+    this.#wait(true);
+  }
+
+  /**
+   * Notes that the leader was interrupted and goes on with the same configuration. Nothing passes until its next keyframe, which begins a
+   * segment. It is no discontinuity, because the time in between is filled.
+   */
+  interrupt(): void {
+    this.#wait(false);
   }
 
   /**
@@ -131,6 +138,13 @@ export class SegmentMarker {
 
   get #isDiscontinuous(): boolean {
     return this.#phase.type === 'waiting' && this.#phase.discontinuity;
+  }
+
+  #wait(isDiscontinuity: boolean): void {
+    this.#keyframes.restart();
+    const { startS } = this.#phase;
+    const discontinuity = this.#isDiscontinuous || (isDiscontinuity && startS !== undefined);
+    this.#phase = { type: 'waiting', discontinuity, startS };
   }
 
   #forgetLeader(): void {

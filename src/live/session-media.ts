@@ -101,6 +101,8 @@ export class SessionMedia implements AsyncDisposable {
   #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
+  /** Whether a publisher came back with the configurations it had, so that its media is no discontinuity. */
+  #isSamePublisher = false;
   /** Whether a configuration changed, so that media continues at the leader's next keyframe. */
   #hasChanged = false;
 
@@ -208,7 +210,9 @@ export class SessionMedia implements AsyncDisposable {
     this.stop();
     this.#tracks.clear();
     for (const [id, track] of tracks) this.#tracks.set(id, track);
+    const before = this.#selected;
     this.#select(announcement, { all: true });
+    this.#isSamePublisher = haveSameTracks(before, this.#selected);
   }
 
   /** Sets a track that appeared late, or whose configuration changed. Returns whether that changes the selected tracks. */
@@ -445,7 +449,12 @@ export class SessionMedia implements AsyncDisposable {
   #start(leader: SelectedTrack, packet: Packet): void {
     const elapsedS = this.#elapsedS();
     const startS = this.#startS(elapsedS);
-    if (this.#progress.type === 'stopped') this.#marker.discontinue();
+    if (this.#progress.type === 'stopped') {
+      // VLC 3 does not survive a discontinuity: it loads no init segment after it. Without one it plays on, like every other player.
+      if (this.#isSamePublisher) this.#marker.interrupt();
+      else this.#marker.discontinue();
+    }
+    this.#isSamePublisher = false;
     this.#progress = { type: 'running', timeline: new Timeline(leader, packet, startS) };
     this.#placedS = elapsedS;
     this.#reachedS = { video: startS, audio: startS };
@@ -489,6 +498,12 @@ export class SessionMedia implements AsyncDisposable {
     if (!isTooLong(interval, targetDurationS) || !warnings.raise({ code, ...interval })) return;
     logger.warn({ code }, `no keyframe within ${targetDurationS} s: set the encoder's keyframe interval to 2 s`);
   }
+}
+
+function haveSameTracks(before: SelectedTracks, after: SelectedTracks): boolean {
+  const isSame = (a: SelectedTrack | undefined, b: SelectedTrack | undefined) =>
+    a === undefined || b === undefined ? a === b : sameTrack(a.track, b.track);
+  return isSame(before.video, after.video) && isSame(before.audio, after.audio);
 }
 
 /**
