@@ -129,11 +129,18 @@ export function seenSegments({ reloads }: Viewing): readonly SeenSegment[] {
   return [...seen.values()];
 }
 
-/** The segments of a rendition that hold media, as runs of one configuration without a discontinuity or gap between them. */
-export function runsOf(viewing: Viewing): readonly (readonly SeenSegment[])[] {
+/**
+ * The segments of a rendition that hold media, as runs of one configuration without a discontinuity or gap between them.
+ * @param againAtMs wall-clock time at which a publisher came back. Its first segment begins a run although it is no discontinuity
+ */
+export function runsOf(viewing: Viewing, againAtMs = Number.POSITIVE_INFINITY): readonly (readonly SeenSegment[])[] {
   const runs: SeenSegment[][] = [];
   let broken = true;
+  let beforeMs = Number.NEGATIVE_INFINITY;
   for (const segment of seenSegments(viewing)) {
+    const startMs = Date.parse(segment.programDateTime!);
+    broken ||= beforeMs < againAtMs && startMs >= againAtMs;
+    beforeMs = startMs;
     if (segment.gap) {
       broken = true;
       continue;
@@ -222,10 +229,10 @@ export function assertAligned(watched: Watched): void {
   assert.ok(compared >= 3);
 }
 
-/** Decodes each run without a discontinuity as one file. */
-export async function decodeRuns(viewing: Viewing): Promise<readonly Decoded[]> {
+/** Decodes each run without a discontinuity as one file. @param againAtMs see {@link runsOf} */
+export async function decodeRuns(viewing: Viewing, againAtMs?: number): Promise<readonly Decoded[]> {
   const decoded: Decoded[] = [];
-  for (const run of runsOf(viewing)) {
+  for (const run of runsOf(viewing, againAtMs)) {
     decoded.push(await decode([bytesOf(viewing, run[0]!.map), ...run.map((segment) => bytesOf(viewing, segment.uri))]));
   }
   return decoded;
