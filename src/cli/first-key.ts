@@ -65,8 +65,9 @@ export interface FirstLinkOptions extends Omit<FirstKeyOptions, 'store'> {
 }
 
 /**
- * Makes the first link to the dashboard, for the user `admin`, when there has been none and nobody has used an API key. That need not be
- * the start that made the first key, because that one may have failed afterwards, for example at a port in use. The link is returned for the
+ * Makes the first link to the dashboard, for the user `admin`, unless there has been one, an API key has been used, or the operator
+ * chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was in use, so
+ * a later start makes it. The link is returned for the
  * terminal, otherwise written to `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless after its
  * first use or 15 minutes.
  * @returns the text for the terminal
@@ -76,6 +77,7 @@ export async function firstSignInLink(options: FirstLinkOptions): Promise<string
   const admin = await store.users.byName(FIRST_USER);
   if (admin === undefined || bootstrapKey !== undefined) return '';
   const keys = await store.apiKeys.list();
+  // Nobody makes 20 changes to admin before the first sign-in.
   const { rows: changes } = await store.audit.list({ resourceId: admin.id }, { limit: 20 });
   if (keys.some(({ lastSeen }) => lastSeen > 0) || changes.some(({ action }) => action === 'sign_in_link.created')) {
     return '';

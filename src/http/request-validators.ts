@@ -65,7 +65,7 @@ export class RequestValidators {
 
   async #prepare(route: string): Promise<void> {
     const steps = this.#steps.get(route);
-    if (steps === undefined) return; // only its answers have a schema
+    if (steps === undefined) return; // no part of its requests has a schema
     this.#loaded ??= loadInTurns(createRequire(require.resolve(COMPILER)), PIECES).then(() =>
       loadInTurns(require, [COMPILER]),
     );

@@ -85,16 +85,17 @@ export class SegmentMarker {
    * discontinuity.
    */
   discontinue(): void {
-    this.#compositionS = Number.POSITIVE_INFINITY;
-    this.#wait(true);
+    this.#forgetLeader();
+    this.#wait({ begins: true });
   }
 
   /**
    * Notes that the leader was interrupted and goes on with the same configuration. Nothing passes until its next keyframe, which begins a
-   * segment. It is no discontinuity, because the time in between is filled.
+   * segment. The segment is not marked as a discontinuity, because the time in between is filled.
    */
   interrupt(): void {
-    this.#wait(false);
+    this.#keyframes.restart();
+    this.#wait({ begins: false });
   }
 
   /**
@@ -140,10 +141,10 @@ export class SegmentMarker {
     return this.#phase.type === 'waiting' && this.#phase.discontinuity;
   }
 
-  #wait(isDiscontinuity: boolean): void {
-    this.#keyframes.restart();
+  /** @param begins whether a discontinuity begins, unless nothing has been shown yet */
+  #wait({ begins }: { readonly begins: boolean }): void {
     const { startS } = this.#phase;
-    const discontinuity = this.#isDiscontinuous || (isDiscontinuity && startS !== undefined);
+    const discontinuity = this.#isDiscontinuous || (begins && startS !== undefined);
     this.#phase = { type: 'waiting', discontinuity, startS };
   }
 

@@ -101,8 +101,8 @@ export class SessionMedia implements AsyncDisposable {
   #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
-  /** Whether a publisher came back with the configurations it had, so that its media is no discontinuity. */
-  #isSamePublisher = false;
+  /** Whether the newest publisher has the tracks of the one before, so that its media continues without a discontinuity. Set until it starts. */
+  #isUnchanged = false;
   /** Whether a configuration changed, so that media continues at the leader's next keyframe. */
   #hasChanged = false;
 
@@ -212,7 +212,7 @@ export class SessionMedia implements AsyncDisposable {
     for (const [id, track] of tracks) this.#tracks.set(id, track);
     const before = this.#selected;
     this.#select(announcement, { all: true });
-    this.#isSamePublisher = haveSameTracks(before, this.#selected);
+    this.#isUnchanged = haveSameTracks(before, this.#selected);
   }
 
   /** Sets a track that appeared late, or whose configuration changed. Returns whether that changes the selected tracks. */
@@ -450,11 +450,12 @@ export class SessionMedia implements AsyncDisposable {
     const elapsedS = this.#elapsedS();
     const startS = this.#startS(elapsedS);
     if (this.#progress.type === 'stopped') {
-      // VLC 3 does not survive a discontinuity: it loads no init segment after it. Without one it plays on, like every other player.
-      if (this.#isSamePublisher) this.#marker.interrupt();
+      // VLC 3.0.24 stops for good at a discontinuity, because it does not load the init segment again. Where the tracks are the same, none is
+      // needed.
+      if (this.#isUnchanged) this.#marker.interrupt();
       else this.#marker.discontinue();
     }
-    this.#isSamePublisher = false;
+    this.#isUnchanged = false;
     this.#progress = { type: 'running', timeline: new Timeline(leader, packet, startS) };
     this.#placedS = elapsedS;
     this.#reachedS = { video: startS, audio: startS };

@@ -1,6 +1,6 @@
 /**
- * Limits how often media may restart within a session, after a jump of its timestamps or when a publisher came back. Each start costs
- * viewers a discontinuity and this process a segment of every rendition. Pure: the time is passed in.
+ * Limits how often media may restart within a session, after a jump of its timestamps or when a publisher came back. Each start begins
+ * a segment in every rendition, and most are a discontinuity for viewers. Pure: the time is passed in.
  */
 
 /** The number of starts allowed at once. */

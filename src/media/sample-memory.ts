@@ -1,8 +1,8 @@
 /**
  * The memory of the samples of one track: slabs, in which samples lie one after another.
  *
- * A part is cut from such a slab without copying, because its samples are next to each other there. Memory outside the JavaScript heap that
- * is allocated once for a byte, and not once more for each message and each part, is also what garbage collection costs least for.
+ * A part is made of views of such a slab, without copying, because its samples are next to each other there. V8 collects garbage more often
+ * the more memory is allocated outside its heap, so each byte is allocated there once, and not again for each message and each part.
  */
 
 /** The bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A larger one would keep more alive for one part. */

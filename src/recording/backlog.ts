@@ -1,5 +1,5 @@
 /**
- * What is packaged of a session while the writer opens its recording.
+ * Holds the packaged media of a session while the writer opens its recording.
  */
 import type { Packaged } from '#hls/hls.ts';
 import type { RenditionId } from '#media/session-event.ts';

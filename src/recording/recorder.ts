@@ -486,7 +486,7 @@ type StepOf<Step> = Step extends { readonly path: string } ? Omit<Step, 'path'> 
 
 const applying = (record: KeptRecord) => () => record;
 
-/** Copies bytes into a buffer of their own, because a message to a thread takes the whole buffer that bytes are in. */
+/** Copies bytes into a buffer of their own, because a message to a thread copies or hands over the whole buffer that they are in. */
 function own(...pieces: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const bytes = Buffer.allocUnsafeSlow(pieces.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

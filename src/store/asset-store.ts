@@ -88,10 +88,10 @@ export interface AssetStore {
    * @throws {MillraceError} `conflict` for a recording that still runs
    */
   delete(id: AssetId, scope: Scope, receipt: Receipt): Promise<boolean>;
-  /** The same for one that has been kept long enough. Returns whether there was such a recording, and it does not run. */
+  /** Deletes a recording that has been kept long enough. Returns false when there is no such recording, or it still runs. */
   expire(id: AssetId, at: Milliseconds): Promise<boolean>;
 
-  /** Stores what of a recording there is by now. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
+  /** Stores the extent of a recording so far. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
   progress(id: AssetId, extent: AssetExtent): Promise<boolean>;
   /**
    * Makes a recording ready. One without media becomes failed. Returns false when it does not exist, or is settled or deleted.

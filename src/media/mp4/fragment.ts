@@ -34,19 +34,19 @@ const TFDT = 20;
 const TRUN = 20;
 
 /**
- * The most pieces of samples that are left where they are. More of them, as when each sample has a buffer of its own, are copied together:
- * viewers are sent each piece by itself.
+ * The most runs of adjoining samples that are not copied. With more, all samples are copied into one piece, because each piece is a write of
+ * its own to every viewer.
  */
 const MAX_RUNS = 3;
 
 /**
- * Writes samples of one track as a fragment. Samples that are next to each other in memory are not copied.
+ * Writes samples of one track as a fragment. Their bytes are not copied when they lie in few runs in memory.
  *
  * Values that the init segment states for every sample are left out. For audio these are all but the size, a tenth of the bytes. The
  * fragment is written field by field and not as a tree like the init segment, because a server writes hundreds a second.
  * @param sequenceNumber the ascending number of the fragment in its rendition, 32 bits
  * @param samples in decoding order, at least one
- * @returns the fragment in pieces, which share the bytes of the samples
+ * @returns the fragment in pieces, which may share the bytes of the samples
  */
 export function fragment(
   track: Track,

@@ -1,7 +1,7 @@
 /**
  * Assembles messages from chunks (Adobe RTMP 1.0 §5.3), in whatever slices the network delivers them.
  *
- * Each payload is copied once, into a buffer for it alone; nothing else is done per byte.
+ * Each payload is copied once, into memory that the caller provides. Nothing else is done per byte.
  */
 import { MESSAGE, type Message, readUint32 } from './message.ts';
 import { RtmpError } from './rtmp-error.ts';
@@ -64,7 +64,7 @@ export class ChunkReader {
   #incompleteBytes = 0;
   readonly #allocate: (sizeBytes: number) => Buffer;
 
-  /** @param allocate returns memory for one payload, of exactly this size. It need not be cleared */
+  /** @param allocate returns memory of exactly this size for one payload, with any content */
   constructor(
     limits: ChunkLimits,
     allocate: (sizeBytes: number) => Buffer = (sizeBytes) => Buffer.allocUnsafe(sizeBytes),
