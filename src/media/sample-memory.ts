@@ -8,7 +8,7 @@
 /** The bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A larger one would keep more alive for one part. */
 const SLAB_BYTES = { audio: 32 * 1024, video: 256 * 1024 } as const;
 
-/** Copies samples into slabs. The bytes of a sample never change after that, and its slab lives as long as any sample in it is used. */
+/** Copies samples into slabs. The bytes of a sample never change after that, and its slab lives for as long as one of its samples is used. */
 export class SampleMemory {
   readonly #slabBytes: number;
   #slab: Buffer = Buffer.alloc(0);

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type { Dispatcher, Pool } from 'undici';
 import { loadInTurns } from '#lib/load-in-turns.ts';
 
+/** Connections to one origin, which are used again and again. */
 export type { Pool };
 
 /** What is used of undici. */
@@ -26,7 +27,7 @@ const PIECES = ['undici/lib/core/util.js', 'undici/lib/dispatcher/client-h1.js',
 
 let loaded: Promise<void> | undefined;
 
-/** Loads it once. */
+/** Loads the client at the first call. */
 export async function loadClient(): Promise<Client> {
   loaded ??= loadInTurns(require, [...PIECES, POOL, REQUEST]);
   await loaded;

@@ -256,7 +256,7 @@ export class ChunkReader {
   }
 }
 
-/** Reads 24 bits. Twice as fast as `readUIntBE`, at one of the few places where every chunk passes. */
+/** Reads 24 bits, without the checks of `readUIntBE`: the caller knows that the bytes are there, and every chunk passes here. */
 function readUint24(bytes: Buffer, at: number): number {
   return (bytes[at]! << 16) | (bytes[at + 1]! << 8) | bytes[at + 2]!;
 }
