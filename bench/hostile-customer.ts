@@ -3,7 +3,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../test/support/api-client.ts';
-import { childrenOf } from '../test/support/children.ts';
+import { transcodersOf } from '../test/support/children.ts';
 import { RtmpClient } from '../test/support/rtmp-client.ts';
 import type { Target } from './attacks/attack.ts';
 import { CUSTOMER_ATTACKS } from './attacks/customer-attacks.ts';
@@ -79,7 +79,7 @@ async function tryTranscoding(server: ObservedServer, victim: ApiClient, clip: C
   let transcoded = 0;
   let mostWorkers = 0;
   const countWorkers = () => {
-    mostWorkers = Math.max(mostWorkers, childrenOf(server.pid).length);
+    mostWorkers = Math.max(mostWorkers, transcodersOf(server.pid).length);
   };
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     // A stream that is refused or disconnected is not transcoded either.

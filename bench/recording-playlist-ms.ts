@@ -56,6 +56,7 @@ async function open(lengthS: number): Promise<{ recording: Recorded; grow: () =>
   const library = new RecordingLibrary({
     reader: { index: async () => ({ index: index.data, manifest }), read: nothing, movie: nothing },
     recorders: { running: () => undefined },
+    makeStill: nothing,
   });
   return { recording: (await library.open('somewhere' as MediaPath))!, grow };
 }

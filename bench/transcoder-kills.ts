@@ -3,7 +3,7 @@
  */
 import { readdirSync } from 'node:fs';
 import type { CreatedStream } from '../test/support/api-client.ts';
-import { childrenOf } from '../test/support/children.ts';
+import { transcodersOf } from '../test/support/children.ts';
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
 import { readTrack } from '../test/support/iso-bmff.ts';
 import { waitFor } from '../test/support/wait-for.ts';
@@ -60,7 +60,7 @@ export async function transcoderKills({ long }: BenchOptions): Promise<readonly 
   await killOneAfterAnother(server, kills);
   await running();
   const after = await held(server);
-  const zombies = childrenOf(server.pid).filter(({ state }) => state === 'Z').length;
+  const zombies = transcodersOf(server.pid).filter(({ state }) => state === 'Z').length;
   stop.abort();
   const seen = await Promise.all(viewers);
   const parts = seen.reduce((sum, viewer) => sum + viewer.parts, 0);
@@ -98,7 +98,7 @@ async function killOneAfterAnother(server: ObservedServer, kills: number): Promi
     const victim = await waitFor(
       () => {
         const now = performance.now();
-        const pids = childrenOf(server.pid).map(({ pid }) => pid);
+        const pids = transcodersOf(server.pid).map(({ pid }) => pid);
         for (const pid of pids) if (!seenAt.has(pid)) seenAt.set(pid, now);
         return pids.find((pid) => now - seenAt.get(pid)! > AT_WORK_AFTER_MS);
       },

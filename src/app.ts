@@ -62,7 +62,9 @@ import { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { hasFfmpeg } from '#transcode/ffmpeg-package.ts';
-import { drawTestPicture } from '#transcode/test-picture.ts';
+import { ForkServer } from '#transcode/fork-server.ts';
+import { makeStill } from '#transcode/still.ts';
+import { drawTestPicture, type TestPictureTarget } from '#transcode/test-picture.ts';
 import { TranscoderPool } from '#transcode/transcoder-pool.ts';
 import { Dispatcher } from '#webhooks/dispatcher.ts';
 import { Sender } from '#webhooks/sender.ts';
@@ -132,9 +134,8 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     },
     onAccepted: (stream) => sessions.watcher.accepted(stream),
   });
-  const testPictures = parts.use(
-    new TestPictures({ gate, store: options.store, clock, draw: hasFfmpeg() ? drawTestPicture : undefined }),
-  );
+  const { draw } = sessions;
+  const testPictures = parts.use(new TestPictures({ gate, store: options.store, clock, draw }));
   const guard = new DestinationGuard({ allowPrivate: config.webhooks.allowPrivate === '1' });
   const sender = parts.use(new Sender({ guard, clock }));
   // The sender is separate, so that deliveries of events and gate calls do not wait for each other's connections.
@@ -201,6 +202,8 @@ interface Sessions {
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
   readonly recordings: Recordings;
+  /** Begins a test picture. Undefined without FFmpeg. */
+  readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
 }
 
 /** What records sessions, and what gives recordings to viewers. */
@@ -215,7 +218,7 @@ async function startRecordings(
   parts: AsyncDisposableStack,
   config: Config,
   options: AppOptions,
-  nodeId: NodeId,
+  { nodeId, forkServer }: { readonly nodeId: NodeId; readonly forkServer: ForkServer },
 ): Promise<Recordings> {
   const { recording, objects, quotas, store: settings } = config;
   const { store, logger, clock, metrics } = options;
@@ -238,6 +241,7 @@ async function startRecordings(
   const library = new RecordingLibrary({
     reader: bucket === undefined ? local : new BucketFileReader({ local, bucket, clock }),
     recorders: { running: (path) => recorders.running(path) },
+    makeStill: (keyframe) => makeStill(forkServer, keyframe),
   });
   const recorders = parts.use(
     new FileRecorders({
@@ -271,11 +275,12 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
     new SessionJournal({ store, logger, clock, owner: store.isShared ? { nodeId, onLost } : undefined }),
   );
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
-  const recordings = await startRecordings(parts, config, options, nodeId);
+  const forkServer = parts.use(new ForkServer());
+  const recordings = await startRecordings(parts, config, options, { nodeId, forkServer });
   const isAvailable = hasFfmpeg();
   if (!isAvailable)
     logger.warn({}, 'FFmpeg is not installed, so nothing is transcoded; install without --omit=optional');
-  const transcoders = new TranscoderPool({ settings: config.transcode, clock, isAvailable });
+  const transcoders = new TranscoderPool({ settings: config.transcode, clock, forkServer, isAvailable });
   const errors = new InternalErrors({ logger, metrics });
   const registry = parts.use(
     new SessionRegistry({
@@ -314,7 +319,8 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
   parts.use(new Housekeeping({ store, quotas: config.quotas, clock, logger, ...config.store }));
   const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
-  return { nodeId, registry, journal, watcher, claims, lease, recordings };
+  const draw = isAvailable ? (target: TestPictureTarget) => drawTestPicture(forkServer, target) : undefined;
+  return { nodeId, registry, journal, watcher, claims, lease, recordings, draw };
 }
 
 /** Mounts everything that is served over HTTP. @param from.ingestAddresses filled as soon as they are known */
@@ -372,7 +378,7 @@ async function mountFaces(
       dataDir: config.store.dataDir,
       settings: settingsInForce(config),
       certificateValidTo: () => certificate?.current.validTo,
-      draw: hasFfmpeg() ? drawTestPicture : undefined,
+      draw: sessions.draw,
       counts: () => registry.counts,
     },
     throttle,

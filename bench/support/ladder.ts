@@ -3,7 +3,7 @@
  */
 import type { Profile } from '#domain/profile.ts';
 import type { CreatedStream } from '../../test/support/api-client.ts';
-import { childrenOf } from '../../test/support/children.ts';
+import { transcodersOf } from '../../test/support/children.ts';
 import type { VideoJob } from '../../test/support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess, type TestServer } from '../../test/support/server.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
@@ -94,7 +94,7 @@ export async function playlistUrls(index: string, count: number): Promise<Readon
 
 /** The processes of a server's transcoders. @throws {Error} when their number is not the given one */
 export function transcoderPids(server: ServerProcess, count: number): readonly number[] {
-  const pids = childrenOf(server.pid).map(({ pid }) => pid);
+  const pids = transcodersOf(server.pid).map(({ pid }) => pid);
   if (pids.length !== count) throw new Error(`there are ${pids.length} transcoders, not ${count}`);
   return pids;
 }

@@ -25,7 +25,7 @@ import type { RecordingFileReader } from './reader/reader.ts';
 import type { FileRecorders } from './recorders.ts';
 import type { ByteSource, Excerpt, Library, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
 import { type RecordedRendition, RecordingIndex } from './recording-index.ts';
-import { Stills } from './stills.ts';
+import { type MakeStill, Stills } from './stills.ts';
 import { storyboardOf } from './storyboard.ts';
 import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 
@@ -48,6 +48,7 @@ const EMPTY_SEGMENT = Buffer.from('\0\0\0\x08free', 'latin1');
 export interface RecordingLibraryOptions {
   readonly reader: RecordingFileReader;
   readonly recorders: Pick<FileRecorders, 'running'>;
+  readonly makeStill: MakeStill;
 }
 
 /** Finds the recordings that this process records or that its reader can read, and keeps those open that were used last. */
@@ -63,7 +64,7 @@ export class RecordingLibrary implements Library {
 
   constructor(options: RecordingLibraryOptions) {
     this.#options = options;
-    this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills() };
+    this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills(options.makeStill) };
   }
 
   async open(path: MediaPath, isStored = false): Promise<Recorded | undefined> {

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from '#lib/bounded-map.ts';
 import { firstKeyframe } from '#media/mp4/first-keyframe.ts';
-import { makeStill } from '#transcode/still.ts';
+import type { Keyframe } from '#transcode/still.ts';
 
 /** The number of pictures that are kept in memory, each of some ten kilobytes. */
 const MAX_KEPT = 200;
@@ -16,10 +16,18 @@ export interface SegmentBeginning {
   readonly segment: Uint8Array;
 }
 
+/** Makes a JPEG of a keyframe. Undefined when it cannot be decoded. */
+export type MakeStill = (keyframe: Keyframe) => Promise<Uint8Array | undefined>;
+
 /** Makes pictures of segments. */
 export class Stills {
   readonly #kept = new BoundedMap<string, Uint8Array | undefined>(MAX_KEPT);
+  readonly #make: MakeStill;
   #last: Promise<unknown> = Promise.resolve();
+
+  constructor(make: MakeStill) {
+    this.#make = make;
+  }
 
   /**
    * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself.
@@ -32,7 +40,7 @@ export class Stills {
       if (this.#kept.has(name)) return this.#kept.get(name);
       const { init, segment } = await read();
       const keyframe = firstKeyframe(init, segment);
-      const still = keyframe && (await makeStill(keyframe));
+      const still = keyframe && (await this.#make(keyframe));
       this.#kept.set(name, still);
       return still;
     });

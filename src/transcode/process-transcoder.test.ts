@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { it } from 'node:test';
+import { after, it } from 'node:test';
 import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
@@ -14,6 +14,7 @@ import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
+import { ForkServer } from './fork-server.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
 
@@ -21,6 +22,9 @@ const PROFILES: readonly Profile[] = [
   { name: 'large', bitrate: 600_000, fps: 0, width: 480, height: 270 },
   { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 },
 ];
+
+const forkServer = new ForkServer();
+after(() => forkServer[Symbol.dispose]());
 
 const clip = makeClip({ frames: 60, gop: 30 });
 const TWO_SECONDS = 180_000;
@@ -72,6 +76,7 @@ function begin(recording: Recording, options: { patience?: Partial<Patience>; me
     profiles: PROFILES,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
     callbacks: recording,
+    forkServer,
     clock: systemClock,
     logger: silentLogger,
     // Tests write seconds of packets at once, so the lag says nothing about the worker's speed.

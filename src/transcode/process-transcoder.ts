@@ -12,12 +12,13 @@ import { type AudioTrack, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import { Feed } from './feed.ts';
+import type { WorkerStarter } from './fork-server.ts';
 import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
 import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition-plan.ts';
 import { SourceTrust } from './source-trust.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
-import { limitMemory, memoryOf } from './worker-memory.ts';
+import { memoryOf } from './worker-memory.ts';
 import type { FromWorker, SourceDescription, WorkerHealth } from './worker-messages.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
@@ -67,6 +68,8 @@ export interface ProcessTranscoderOptions {
   readonly profiles: readonly Profile[];
   readonly settings: Pick<TranscodeSettings, 'preset' | 'threads' | 'memoryMib'>;
   readonly callbacks: TranscoderCallbacks;
+  /** Starts the workers. */
+  readonly forkServer: WorkerStarter;
   readonly clock: Clock;
   /** A logger with the session's ids. */
   readonly logger: Logger;
@@ -76,7 +79,7 @@ export interface ProcessTranscoderOptions {
 /** The state of the worker. */
 type State =
   | { readonly type: 'idle' } // not started, because there is nothing to transcode
-  | { readonly type: 'starting'; readonly worker: WorkerProcess | undefined; readonly hasAnswered: boolean }
+  | { readonly type: 'starting'; readonly worker: WorkerProcess; readonly hasAnswered: boolean }
   | {
       readonly type: 'running';
       readonly worker: WorkerProcess;
@@ -216,17 +219,11 @@ export class ProcessTranscoder implements Transcoder {
     const { preset, threads } = this.#options.settings;
     this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
     const job = { version: PROTOCOL_VERSION, preset, threads, pictures: true };
-    this.#state = { type: 'starting', worker: undefined, hasAnswered: false };
-    try {
-      const worker = new WorkerProcess(job, {
-        onMessage: (message) => this.#onMessage(message),
-        onEnd: (end) => this.#onEnd(end),
-      });
-      this.#state = { type: 'starting', worker, hasAnswered: false };
-    } catch (error) {
-      // Some errors of the system are thrown, and others arrive as an event. Both are handled alike.
-      setImmediate(() => this.#onEnd({ reason: 'not_started', exit: undefined, words: String(error) }));
-    }
+    const worker = new WorkerProcess(this.#options.forkServer, job, {
+      onMessage: (message) => this.#onMessage(message),
+      onEnd: (end) => this.#onEnd(end),
+    });
+    this.#state = { type: 'starting', worker, hasAnswered: false };
     this.#sendSource();
     this.#sendAudioSource();
   }
@@ -324,15 +321,16 @@ export class ProcessTranscoder implements Transcoder {
   #onReady(version: number): void {
     if (version !== PROTOCOL_VERSION)
       throw new FramingError(`The worker uses version ${version}, not ${PROTOCOL_VERSION}.`);
-    const { worker, hasAnswered } = this.#state.type === 'starting' ? this.#state : { hasAnswered: true };
-    if (hasAnswered || worker === undefined) throw new FramingError('The worker sent `ready` more than once.');
-    this.#state = { type: 'starting', worker, hasAnswered: true };
-    void this.#bound(worker);
+    if (this.#state.type !== 'starting' || this.#state.hasAnswered) {
+      throw new FramingError('The worker sent `ready` more than once.');
+    }
+    this.#state = { ...this.#state, hasAnswered: true };
+    void this.#bound(this.#state.worker);
   }
 
   /** Makes the kernel limit the worker's memory, if the system can do that, before the worker gets any video. */
   async #bound(worker: WorkerProcess): Promise<void> {
-    const isBounded = worker.pid !== undefined && (await limitMemory(worker.pid, this.#memoryLimit));
+    const isBounded = await worker.limitMemory(this.#memoryLimit);
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
     this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isBounded };
     this.#feed.open();

@@ -3,7 +3,7 @@
  */
 import { ticks } from '#lib/units.ts';
 import type { VideoCodec } from '#media/track.ts';
-import { limitMemory } from './worker-memory.ts';
+import type { WorkerStarter } from './fork-server.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
@@ -25,10 +25,14 @@ export interface Keyframe {
   readonly data: Uint8Array;
 }
 
-/** Makes a JPEG of at most 640 pixels. Undefined when the frame cannot be decoded in time. */
-export async function makeStill({ data, ...source }: Keyframe): Promise<Uint8Array | undefined> {
+/** Makes a JPEG of at most 640 pixels. Undefined when the frame cannot be decoded in time. @param forkServer starts the worker */
+export async function makeStill(
+  forkServer: WorkerStarter,
+  { data, ...source }: Keyframe,
+): Promise<Uint8Array | undefined> {
   const { promise: picture, resolve } = Promise.withResolvers<Uint8Array | undefined>();
   const worker = new WorkerProcess(
+    forkServer,
     { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: true },
     {
       onMessage: (message) => {
@@ -41,7 +45,7 @@ export async function makeStill({ data, ...source }: Keyframe): Promise<Uint8Arr
     },
   );
   const begin = async (): Promise<void> => {
-    if (worker.pid !== undefined) await limitMemory(worker.pid, MEMORY_LIMIT_BYTES);
+    await worker.limitMemory(MEMORY_LIMIT_BYTES);
     worker.send({ type: 'source', source: { ...source, framesPerSecond: FRAME_RATE, renditions: [] } });
     const packet = { kind: 'video', pts: ticks(0), dts: ticks(0), keyframe: true, data } as const;
     worker.send({ type: 'packet', packet, afterGap: false });

@@ -6,6 +6,9 @@ import { silentLogger } from '#telemetry/logger.ts';
 import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
+const started = () => assert.fail('no worker is started');
+const forkServer = { prepare: () => {}, start: started, kill: started, limitMemory: started };
+
 /** A pool with a clock that the test controls. Its transcoders start no worker before they get a track. */
 function setUp(maxTranscodes: number, isAvailable = true) {
   let now = 1_000_000;
@@ -13,6 +16,7 @@ function setUp(maxTranscodes: number, isAvailable = true) {
   const pool = new TranscoderPool({
     settings,
     clock: { now: () => ms(now), monotonic: () => ms(now) },
+    forkServer,
     isAvailable,
   });
   const nothing = () => {};

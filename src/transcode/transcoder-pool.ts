@@ -6,6 +6,7 @@ import type { Profile } from '#domain/profile.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
+import type { WorkerStarter } from './fork-server.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
 import { StartIntervals } from './start-intervals.ts';
 import type { Transcoder, TranscoderCallbacks } from './transcoder.ts';
@@ -39,6 +40,8 @@ export type TranscodeRefusal = 'limit' | 'quota' | 'unavailable' | 'later';
 export interface TranscoderPoolOptions {
   readonly settings: TranscodeSettings;
   readonly clock: Clock;
+  /** Starts the workers. */
+  readonly forkServer: WorkerStarter;
   /** Whether FFmpeg is installed. Without it no session gets a transcoder. */
   readonly isAvailable: boolean;
 }
@@ -56,14 +59,16 @@ interface Place {
 export class TranscoderPool {
   readonly #settings: TranscodeSettings;
   readonly #clock: Clock;
+  readonly #forkServer: WorkerStarter;
   readonly #isAvailable: boolean;
   readonly #starts = new StartIntervals();
   /** The places of each user that holds any, the oldest first. */
   readonly #places = new Map<UserId, Set<Place>>();
 
-  constructor({ settings, clock, isAvailable }: TranscoderPoolOptions) {
+  constructor({ settings, clock, forkServer, isAvailable }: TranscoderPoolOptions) {
     this.#settings = settings;
     this.#clock = clock;
+    this.#forkServer = forkServer;
     this.#isAvailable = isAvailable;
   }
 
@@ -79,6 +84,7 @@ export class TranscoderPool {
     const { userId, streamId, atMost = 0, onRevoked } = request;
     const { maxTranscodes } = this.#settings;
     if (!this.#isAvailable) return 'unavailable';
+    this.#forkServer.prepare();
     if (request.lastedMs < WORTHWHILE_MS) return 'later';
     const held = this.#places.get(userId)?.size ?? 0;
     if (atMost > 0 && held >= atMost) return 'quota';
@@ -88,7 +94,8 @@ export class TranscoderPool {
     const atOnce = atMost > 0 ? Math.min(atMost, maxTranscodes) : maxTranscodes;
     if (!this.#starts.take({ streamId, userId, atOnce }, this.#clock.monotonic())) return 'later';
     if (victim !== undefined) this.#revokeNewest(victim);
-    const transcoder = new ProcessTranscoder({ ...request, settings: this.#settings, clock: this.#clock });
+    const [settings, clock, forkServer] = [this.#settings, this.#clock, this.#forkServer];
+    const transcoder = new ProcessTranscoder({ ...request, settings, clock, forkServer });
     return this.#placed(userId, { transcoder, onRevoked });
   }
 

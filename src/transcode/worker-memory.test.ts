@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { describe, it } from 'node:test';
+import { after, describe, it } from 'node:test';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ticks } from '#lib/units.ts';
@@ -12,6 +12,7 @@ import { later, makeClip, marked } from '#test/support/clip.ts';
 import { oversizedUnits } from '#test/support/oversized-units.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
+import { ForkServer } from './fork-server.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarningCode } from './transcoder.ts';
 
@@ -28,6 +29,9 @@ const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
   width: (height * 16) / 9,
   height,
 }));
+
+const forkServer = new ForkServer();
+after(() => forkServer[Symbol.dispose]());
 
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 20_000 });
 
@@ -54,6 +58,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
       onWarning: ({ code }) => void warnings.push(code),
       onRestart: (restart) => void restarts.push(restart),
     },
+    forkServer,
     clock: systemClock,
     logger: silentLogger,
     patience: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 120_000 },

@@ -1,31 +1,18 @@
 /**
- * One worker process: starts it, exchanges messages with it, ends it and reaps it.
+ * One worker process: has it started, exchanges messages with it, and ends it.
  */
-import { type ChildProcess, spawn } from 'node:child_process';
-import { setPriority } from 'node:os';
-import { join } from 'node:path';
-import type { Duplex, Readable } from 'node:stream';
+import type { Socket } from 'node:net';
+import type { WorkerStarter } from './fork-server.ts';
+import type { ProcessEnd, WorkerNumber } from './fork-server-messages.ts';
 import { FrameReader } from './framing.ts';
 import type { RestartReason } from './transcoder.ts';
 import type { FromWorker, Job, ToWorker } from './worker-messages.ts';
 import { decodeFromWorker, encodeToWorker } from './worker-protocol.ts';
 
-const WORKER_FILE = join(import.meta.dirname, 'worker/main.ts');
-/** The limit of the JavaScript heap, which is small, because frames are outside of it. */
-const MAX_HEAP_MIB = 64;
-/** A priority below that of the server: when CPU is short, renditions wait and everything else continues. */
-const NICENESS = 5;
-/** The number of characters kept of the worker's standard error, for the log. */
-const MAX_WORDS = 2000;
-
 /** How a worker ended. */
-export interface WorkerEnd {
+export interface WorkerEnd extends ProcessEnd {
   /** Why the server ended it, or `exited` when it ended by itself. */
   readonly reason: RestartReason;
-  /** The exit code or the name of a signal. Undefined when it never started. */
-  readonly exit: number | string | undefined;
-  /** The end of what it wrote to standard error. */
-  readonly words: string;
 }
 
 /** Callbacks, called from the event loop. `onEnd` is the last. */
@@ -36,46 +23,47 @@ export interface WorkerEvents {
   onEnd(end: WorkerEnd): void;
 }
 
+/** The state of the process. */
+type State =
+  /** The pieces of messages that are sent when the connection is there. */
+  | { readonly type: 'starting'; readonly unsent: Uint8Array[]; bytes: number; isEnding: boolean }
+  | { readonly type: 'running'; readonly pid: number; readonly connection: Socket }
+  | { readonly type: 'ended' };
+
 /**
  * A worker from its start to its reaping. Its job is sent over the connection, and its arguments and environment hold no data. It stays in
  * the server's session, because Linux divides cores among sessions first, and a low priority counts only within one (sched(7), "The
  * autogroup feature").
  */
 export class WorkerProcess {
-  readonly #child: ChildProcess;
-  readonly #connection: Duplex | undefined;
+  readonly #forkServer: WorkerStarter;
   readonly #events: WorkerEvents;
+  readonly #number: WorkerNumber;
+  readonly #read = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
-  #killedFor: RestartReason | undefined;
-  #words = '';
+  #state: State = { type: 'starting', unsent: [], bytes: 0, isEnding: false };
+  /** Why the server ended it, and what is known about it. */
+  #killedFor: { readonly reason: RestartReason; readonly words?: string } | undefined;
 
-  constructor(job: Job, events: WorkerEvents) {
+  constructor(forkServer: WorkerStarter, job: Job, events: WorkerEvents) {
+    this.#forkServer = forkServer;
     this.#events = events;
-    this.#child = spawn(process.execPath, [`--max-old-space-size=${MAX_HEAP_MIB}`, WORKER_FILE], {
-      stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-      env: {},
-    });
-    this.#child.on('error', () => {}); // a failed start is recognised by the missing pid
-    this.#child.once('close', (code, signal) => this.#over(code ?? signal ?? undefined));
-    if (this.#child.pid === undefined) return;
-    lowerPriority(this.#child.pid);
-    this.#connection = this.#child.stdio[3] as Duplex;
-    this.#connection.on('error', () => {}); // the worker is gone, and `close` is emitted
-    this.#listen(this.#connection);
-    this.#child.stderr?.on('data', (chunk: Buffer) => {
-      this.#words = (this.#words + chunk.toString()).slice(-MAX_WORDS);
+    this.#number = forkServer.start('transcoder', {
+      onStarted: (pid, connection) => this.#onStarted(pid, connection),
+      onEnded: (end) => void this.#onEnded(end),
     });
     this.send({ type: 'job', job });
   }
 
-  /** The id of the process. Undefined when it could not be started. */
+  /** The id of the process while it runs. */
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#state.type === 'running' ? this.#state.pid : undefined;
   }
 
   /** The number of bytes that were sent and not accepted by the system yet. */
   get queuedBytes(): number {
-    return this.#connection?.writableLength ?? 0;
+    if (this.#state.type === 'starting') return this.#state.bytes;
+    return this.#state.type === 'running' ? this.#state.connection.writableLength : 0;
   }
 
   /** Settles when the process has been reaped and everything it sent was read. Never rejects. */
@@ -85,47 +73,68 @@ export class WorkerProcess {
 
   /** Sends a message without waiting. The caller bounds what is queued. */
   send(message: ToWorker): void {
-    if (!this.#connection?.writable) return;
-    this.#connection.cork();
-    for (const piece of encodeToWorker(message)) this.#connection.write(piece);
-    this.#connection.uncork();
+    const pieces = encodeToWorker(message);
+    if (this.#state.type === 'running') write(this.#state.connection, pieces);
+    if (this.#state.type !== 'starting' || this.#state.isEnding) return;
+    for (const piece of pieces) {
+      this.#state.unsent.push(piece);
+      this.#state.bytes += piece.length;
+    }
+  }
+
+  /** Makes the kernel limit the worker's memory. @returns whether it does, see `limitMemory` */
+  async limitMemory(limitBytes: number): Promise<boolean> {
+    return await this.#forkServer.limitMemory(this.#number, limitBytes);
   }
 
   /** Makes the worker hand out what it holds and exit. Nothing more can be sent. */
   end(): void {
-    this.#connection?.end();
+    if (this.#state.type === 'starting') this.#state.isEnding = true;
+    else if (this.#state.type === 'running') this.#state.connection.end();
   }
 
-  /** Ends the worker by force. Anything it still sends is ignored. */
-  kill(reason: RestartReason): void {
-    this.#killedFor ??= reason;
-    this.#child.kill('SIGKILL');
+  /** Ends the worker by force. Anything it still sends is ignored. @param words what is known about the reason, for the log */
+  kill(reason: RestartReason, words?: string): void {
+    this.#killedFor ??= { reason, ...(words !== undefined && { words }) };
+    this.#forkServer.kill(this.#number);
   }
 
-  #listen(connection: Readable): void {
+  #onStarted(pid: number, connection: Socket): void {
+    const early = this.#state;
+    this.#state = { type: 'running', pid, connection };
+    connection.on('error', () => {}); // the worker is gone, and `close` is emitted
+    connection.once('close', () => this.#read.resolve());
+    this.#listen(connection);
+    if (early.type !== 'starting') return;
+    write(connection, early.unsent);
+    if (early.isEnding) connection.end();
+  }
+
+  #listen(connection: Socket): void {
     const reader = new FrameReader();
     connection.on('data', (chunk: Buffer) => {
       if (this.#killedFor !== undefined) return;
       try {
         for (const frame of reader.push(chunk)) this.#events.onMessage(decodeFromWorker(frame));
       } catch (error) {
-        this.#words = String(error);
-        this.kill('protocol_broken');
+        this.kill('protocol_broken', String(error));
       }
     });
   }
 
-  #over(exit: number | string | undefined): void {
-    const reason = this.#killedFor ?? (this.#child.pid === undefined ? 'not_started' : 'exited');
+  async #onEnded({ exit, words }: ProcessEnd): Promise<void> {
+    const wasStarted = this.#state.type === 'running';
+    if (wasStarted) await this.#read.promise;
+    this.#state = { type: 'ended' };
+    const reason = this.#killedFor?.reason ?? (wasStarted ? 'exited' : 'not_started');
     this.#ended.resolve();
-    this.#events.onEnd({ reason, exit, words: this.#words });
+    this.#events.onEnd({ reason, exit, words: this.#killedFor?.words ?? words });
   }
 }
 
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, NICENESS);
-  } catch {
-    // The process is already gone, or the system does not allow it. Neither matters.
-  }
+function write(connection: Socket, pieces: Iterable<Uint8Array>): void {
+  if (!connection.writable) return;
+  connection.cork();
+  for (const piece of pieces) connection.write(piece);
+  connection.uncork();
 }

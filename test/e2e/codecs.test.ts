@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { childrenOf } from '../support/children.ts';
+import { transcodersOf } from '../support/children.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import type { Decoded } from '../support/decode.ts';
 import { readTrack } from '../support/iso-bmff.ts';
@@ -119,10 +119,12 @@ test('audio made of Opus has no hole when its transcoder is killed, and is in st
   const afterStep = async (atMs: number) => {
     if (atMs === KILLED_AT_MS) {
       // The server is this process, and has one transcoder.
-      const [transcoder, ...others] = childrenOf(process.pid);
+      const [transcoder, ...others] = transcodersOf(process.pid);
       assert.ok(transcoder !== undefined && others.length === 0);
       process.kill(transcoder.pid, 'SIGKILL');
-      await waitFor(() => childrenOf(process.pid).some(({ pid }) => pid !== transcoder.pid), { what: 'another one' });
+      await waitFor(() => transcodersOf(process.pid).some(({ pid }) => pid !== transcoder.pid), {
+        what: 'another one',
+      });
     }
     await keepsUp(atMs);
   };

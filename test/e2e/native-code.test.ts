@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { childrenOf } from '../support/children.ts';
+import { transcodersOf } from '../support/children.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -30,7 +30,7 @@ test('a server that transcodes and answers viewers has loaded no native module',
 
   assert.deepEqual(packagedLibrariesOf(server.pid), []);
   // Beside the transcoder there may still be the process that bundles the dashboard.
-  const libraries = childrenOf(server.pid).flatMap(({ pid }) => packagedLibrariesOf(pid));
+  const libraries = transcodersOf(server.pid).flatMap(({ pid }) => packagedLibrariesOf(pid));
   assert.notDeepEqual(libraries, [], 'the transcoder, where FFmpeg must be seen');
 });
 

@@ -8,7 +8,7 @@ import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
 import type { CreatedStream } from '../support/api-client.ts';
-import { childrenOf } from '../support/children.ts';
+import { transcodersOf } from '../support/children.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import type { PlaylistSegment } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
@@ -139,10 +139,10 @@ test(
     const isSmall = async () => (await frames()).slice(-FPS).every(({ width }) => width === SMALL.width);
     await waitFor(isSmall, { what: 'a second of the rendition', timeoutMs: STARTS_WITHIN_MS });
 
-    const [child] = childrenOf(server.pid);
+    const [child] = transcodersOf(server.pid);
     const faultAtMs = Date.now();
     process.kill(child!.pid, 'SIGKILL');
-    const isReplaced = () => childrenOf(server.pid).some(({ pid }) => pid !== child!.pid);
+    const isReplaced = () => transcodersOf(server.pid).some(({ pid }) => pid !== child!.pid);
     await waitFor(isReplaced, { what: 'another child' });
     const replacedAtMs = Date.now();
     const isBack = async () => (await frames()).at(-1)!.drawnAtMs > replacedAtMs && (await isSmall());
@@ -167,7 +167,7 @@ test('ten transcoders killed, one after another, interrupt no source and leave n
   for (let count = 0; count < 10; count += 1) {
     const [victim] = await waitFor(
       () => {
-        const alive = childrenOf(server.pid).filter(({ pid }) => !killed.has(pid));
+        const alive = transcodersOf(server.pid).filter(({ pid }) => !killed.has(pid));
         return alive.length > 0 && alive;
       },
       { what: 'a transcoder to kill' },
@@ -176,7 +176,7 @@ test('ten transcoders killed, one after another, interrupt no source and leave n
     process.kill(victim!.pid, 'SIGKILL');
   }
   const replaced = () => {
-    const children = childrenOf(server.pid);
+    const children = transcodersOf(server.pid);
     return children.length === streams.length && children.every(({ pid, state }) => state !== 'Z' && !killed.has(pid));
   };
   await waitFor(replaced, { what: 'all to be replaced and reaped' });
@@ -197,7 +197,7 @@ test('a viewer who comes while the transcoder is slow to start can choose its re
   const stream = await server.api.createStream({ profiles: [SMALL] });
   await using client = await server.connect(stream);
   // The server is this process.
-  const transcoder = () => childrenOf(process.pid)[0]?.pid;
+  const transcoder = () => transcodersOf(process.pid)[0]?.pid;
   let firstAnswer: Promise<readonly string[]> | undefined;
   await server.send(client, {
     stream,
@@ -233,7 +233,7 @@ test('beyond the limit of transcodes a session plays its source only, says so, a
     health?.warnings.map(({ code }) => code),
     ['transcode_limit_reached'],
   );
-  assert.equal(childrenOf(server.pid).length, 1);
+  assert.equal(transcodersOf(server.pid).length, 1);
   const undisturbed = await streamOf(server, first);
   assert.deepEqual([undisturbed.issues, undisturbed.health?.warnings], [[], []]);
 
@@ -257,7 +257,7 @@ async function suffer({ signal }: Fault) {
   await using server = await startSteppedServer({ settings: CHEAP });
   const stream = await server.api.createStream({ profiles: [SMALL] });
   // The server is this process.
-  const transcoders = () => childrenOf(process.pid);
+  const transcoders = () => transcodersOf(process.pid);
   let lost: number | undefined;
   let replacedAtMs = 0;
   let health: Health | undefined;

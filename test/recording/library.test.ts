@@ -27,10 +27,12 @@ const both = { video: videoTrack(), audio: audioTrack() };
 const EPOCH = 1_790_000_000_000;
 const TARGET_S = 4;
 
+const noStill = () => assert.fail('no picture is made');
+
 /** A library of a studio's recordings. */
 function libraryOf(studio: Studio, parts: AsyncDisposableStack): RecordingLibrary {
   const reader = new LocalFileReader(parts.use(new ReaderThread({ folder: studio.folder })));
-  return new RecordingLibrary({ reader, recorders: studio.recorders });
+  return new RecordingLibrary({ reader, recorders: studio.recorders, makeStill: noStill });
 }
 
 async function bytesOf(source: ByteSource): Promise<Buffer> {
@@ -183,6 +185,7 @@ function libraryWith(index: RecordingIndex, opened: (path: MediaPath) => void = 
       movie: () => assert.fail('nothing is made'),
     },
     recorders: { running: () => undefined },
+    makeStill: noStill,
   });
 }
 

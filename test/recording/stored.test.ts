@@ -23,6 +23,7 @@ import { SteppedTime } from '../support/stepped-time.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
 const never = new AbortController().signal;
+const noStill = () => assert.fail('no picture is made');
 
 interface World {
   /** The time elsewhere. */
@@ -52,7 +53,7 @@ async function worldOf(parts: AsyncDisposableStack): Promise<World> {
   const libraryIn = (folder: string) => {
     const local = new LocalFileReader(parts.use(new ReaderThread({ folder })));
     const reader = new BucketFileReader({ local, bucket, clock: systemClock });
-    return new RecordingLibrary({ reader, recorders: studio.recorders });
+    return new RecordingLibrary({ reader, recorders: studio.recorders, makeStill: noStill });
   };
   const empty = mkdtempSync(join(tmpdir(), 'millrace-elsewhere-'));
   parts.defer(() => rmSync(empty, { recursive: true }));
@@ -61,6 +62,7 @@ async function worldOf(parts: AsyncDisposableStack): Promise<World> {
   const elsewhere = new RecordingLibrary({
     reader: new BucketFileReader({ local: nothing, bucket, clock: time.clock }),
     recorders: { running: () => undefined },
+    makeStill: noStill,
   });
   return { time, server, studio, uploader, elsewhere, here: libraryIn(studio.folder) };
 }

@@ -41,6 +41,7 @@ const IMPLEMENTATIONS: Readonly<Record<string, readonly string[]>> = {
   'transcode/encoders': ['transcode/encoders.ts'],
   // Started as a process by its path. An import would load FFmpeg into the server.
   'transcode/worker': [],
+  'transcode/fork-server': [],
 };
 
 /** Names that only some files may use, with the reasons. */

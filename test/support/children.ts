@@ -18,6 +18,24 @@ export function childrenOf(parent: number): readonly ChildOf[] {
   });
 }
 
+/** The workers that transcode for a server: the children of its fork server. */
+export function transcodersOf(server: number): readonly ChildOf[] {
+  return childrenOf(server).flatMap(({ pid }) => (isForkServer(pid) ? childrenOf(pid) : []));
+}
+
+/** Whether a process exists and is not a zombie. */
+export function isRunning(pid: number): boolean {
+  return !['Z', 'X', undefined].includes(readStat(`${pid}`)?.state);
+}
+
+function isForkServer(pid: number): boolean {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/fork-server/main.');
+  } catch {
+    return false; // the process has ended
+  }
+}
+
 function readStat(name: string): { readonly state: string; readonly parent: number } | undefined {
   try {
     const stat = readFileSync(`/proc/${name}/stat`, 'utf8');

@@ -1,0 +1,33 @@
+/**
+ * The messages between the server and its fork server, over Node's IPC channel.
+ */
+
+/** Identifies a worker between the two. Never used twice. */
+export type WorkerNumber = number;
+
+/** What a worker runs: a session's transcoder or the making of a picture, or the drawing of a test picture. */
+export type WorkerProgram = 'transcoder' | 'test_picture';
+
+/** What the server asks for. */
+export type ToForkServer =
+  | { readonly type: 'start'; readonly worker: WorkerNumber; readonly program: WorkerProgram }
+  /** Ends the worker by force. */
+  | { readonly type: 'kill'; readonly worker: WorkerNumber }
+  /** Limits the worker's memory. It is answered by `limited`, unless the worker has ended. */
+  | { readonly type: 'limit'; readonly worker: WorkerNumber; readonly limitBytes: number };
+
+/** What the fork server reports. */
+export type FromForkServer =
+  /** The connection to the worker comes with this message. */
+  | { readonly type: 'started'; readonly worker: WorkerNumber; readonly pid: number }
+  | { readonly type: 'limited'; readonly worker: WorkerNumber; readonly isLimited: boolean }
+  /** The last message about a worker, also about one that could not be started. */
+  | ({ readonly type: 'ended'; readonly worker: WorkerNumber } & ProcessEnd);
+
+/** How a process ended. */
+export interface ProcessEnd {
+  /** The exit code or the name of a signal. Undefined when it was never started. */
+  readonly exit?: number | string | undefined;
+  /** The end of what it wrote to standard error. */
+  readonly words: string;
+}

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { childrenOf, isRunning } from '#test/support/children.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { ForkServer } from './fork-server.ts';
+import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
+import { PROTOCOL_VERSION } from './worker-protocol.ts';
+
+const JOB = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: false } as const;
+
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
+
+/** A worker, and what is heard from it. */
+function startWorker(forkServer: ForkServer) {
+  const heard: { messages: string[]; ends: WorkerEnd[] } = { messages: [], ends: [] };
+  const worker = new WorkerProcess(forkServer, JOB, {
+    onMessage: ({ type }) => void heard.messages.push(type),
+    onEnd: (end) => void heard.ends.push(end),
+  });
+  return { worker, heard, isReady: () => heard.messages.includes('ready') };
+}
+
+/** The only child of this process, which is the fork server. */
+function forkServerPid(): number {
+  const [child, ...others] = childrenOf(process.pid);
+  assert.deepEqual(others, []);
+  return child!.pid;
+}
+
+it('starts workers in another process, so that the server itself never forks for one', async () => {
+  using forkServer = new ForkServer();
+  const workers = [startWorker(forkServer), startWorker(forkServer)];
+  await until('both workers', () => workers.every(({ isReady }) => isReady()));
+  const pids = new Set(childrenOf(forkServerPid()).map(({ pid }) => pid));
+  assert.deepEqual(pids, new Set(workers.map(({ worker }) => worker.pid)));
+  for (const { worker } of workers) worker.end();
+  await Promise.all(workers.map(({ worker }) => worker.ended));
+  assert.deepEqual(
+    workers.map(({ heard }) => heard.ends),
+    workers.map(() => [{ reason: 'exited', exit: 0, words: '' }]),
+  );
+});
+
+it('delivers what was sent before the worker had started', async () => {
+  using forkServer = new ForkServer();
+  const { worker, heard } = startWorker(forkServer);
+  assert.ok(worker.queuedBytes > 0);
+  worker.end();
+  await worker.ended;
+  assert.equal(heard.messages[0], 'ready');
+  assert.equal(worker.queuedBytes, 0);
+});
+
+it('ends a worker by force, also before it has started', async () => {
+  using forkServer = new ForkServer();
+  const early = startWorker(forkServer);
+  early.worker.kill('hung');
+  await early.worker.ended;
+  assert.deepEqual(early.heard.ends, [{ reason: 'hung', exit: 'SIGKILL', words: '' }]);
+  assert.deepEqual(early.heard.messages, []);
+});
+
+it('reports all workers as ended when it ends itself, ends them, and starts again for the next', async () => {
+  using forkServer = new ForkServer();
+  const { worker, heard, isReady } = startWorker(forkServer);
+  await until('the worker', isReady);
+  const { pid } = worker;
+  process.kill(forkServerPid(), 'SIGKILL');
+  await worker.ended;
+  assert.equal(heard.ends[0]?.words, 'The fork server has ended.');
+  await until('the end of the worker', () => !isRunning(pid!));
+  const next = startWorker(forkServer);
+  await until('another worker', next.isReady);
+});
+
+it('is ended itself when it does not end a worker', async () => {
+  using forkServer = new ForkServer({ killWithinMs: 100 });
+  const { worker, heard, isReady } = startWorker(forkServer);
+  await until('the worker', isReady);
+  process.kill(forkServerPid(), 'SIGSTOP');
+  worker.kill('hung');
+  await worker.ended;
+  assert.equal(heard.ends[0]?.reason, 'hung');
+});
+
+it('ends its workers when it is disposed', async () => {
+  const forkServer = new ForkServer();
+  const { worker, isReady } = startWorker(forkServer);
+  await until('the worker', isReady);
+  forkServer[Symbol.dispose]();
+  await worker.ended;
+  await until('its end', () => childrenOf(process.pid).length === 0);
+});
+
+it('reports a worker that is asked for after the end as not started', async () => {
+  const forkServer = new ForkServer();
+  forkServer[Symbol.dispose]();
+  const { worker, heard } = startWorker(forkServer);
+  await worker.ended;
+  assert.equal(heard.ends[0]?.reason, 'not_started');
+});

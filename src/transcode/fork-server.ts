@@ -1,0 +1,158 @@
+/**
+ * The fork server: a small process that starts the workers, and hands the server a connection to each. The server itself must not start
+ * processes while it serves, because the kernel copies the page tables of the whole process for that: its event loop stood still for 12 ms
+ * with 250 MB in use, and for longer with more.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Socket } from 'node:net';
+import { join } from 'node:path';
+import type { FromForkServer, ProcessEnd, ToForkServer, WorkerNumber, WorkerProgram } from './fork-server-messages.ts';
+
+const FILE = join(import.meta.dirname, 'fork-server/main.ts');
+/** It has little to remember. */
+const FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1'];
+
+/** The default of how long the fork server may take to end a worker. The kernel does it at once, but the machine may be busy. */
+const KILL_WITHIN_MS = 20_000;
+
+/** Callbacks about a worker, called from the event loop. `onEnded` is the last. */
+export interface StartedEvents {
+  /** Called when the process has started. The connection belongs to the caller. */
+  onStarted(pid: number, connection: Socket): void;
+  /** Called once, when the process has been reaped, or could not be started. */
+  onEnded(end: ProcessEnd): void;
+}
+
+/** Starts workers, for those who do not own the fork server. */
+export type WorkerStarter = Pick<ForkServer, 'prepare' | 'start' | 'kill' | 'limitMemory'>;
+
+interface Started {
+  readonly events: StartedEvents;
+  pid?: number;
+  limited?: (isLimited: boolean) => void;
+  /** When it must have ended, because it is killed. */
+  deadline?: NodeJS.Timeout;
+}
+
+/** Starts workers. Its own process is started with the first of them, and again if it should end. Disposing it ends all workers. */
+export class ForkServer implements Disposable {
+  #child: ChildProcess | undefined;
+  #lastNumber: WorkerNumber = 0;
+  readonly #workers = new Map<WorkerNumber, Started>();
+  readonly #killWithinMs: number;
+  #isDisposed = false;
+
+  /** @param options.killWithinMs how long it may take to end a worker */
+  constructor({ killWithinMs = KILL_WITHIN_MS }: { readonly killWithinMs?: number } = {}) {
+    this.#killWithinMs = killWithinMs;
+  }
+
+  /** Starts its process if it does not run, for a worker that will soon be needed. Whether that fails is seen when the worker is started. */
+  prepare(): void {
+    try {
+      this.#open();
+    } catch {
+      // Starting the worker tries again.
+    }
+  }
+
+  /** Starts a worker. @returns its number for the other methods */
+  start(program: WorkerProgram, events: StartedEvents): WorkerNumber {
+    this.#lastNumber += 1;
+    const worker = this.#lastNumber;
+    this.#workers.set(worker, { events });
+    try {
+      this.#open();
+      this.#send({ type: 'start', worker, program });
+    } catch (error) {
+      setImmediate(() => this.#end(worker, { words: String(error) }));
+    }
+    return worker;
+  }
+
+  /** Ends a worker by force. Does nothing when it has ended. A fork server that does not do it in time is ended itself. */
+  kill(worker: WorkerNumber): void {
+    const started = this.#workers.get(worker);
+    if (started === undefined) return;
+    this.#send({ type: 'kill', worker });
+    started.deadline ??= setTimeout(() => this.#child?.kill('SIGKILL'), this.#killWithinMs);
+  }
+
+  /**
+   * Makes the kernel limit a worker's memory.
+   * @returns false when it could not be limited, or when the worker has ended. See `limitMemory`
+   */
+  async limitMemory(worker: WorkerNumber, limitBytes: number): Promise<boolean> {
+    const started = this.#workers.get(worker);
+    if (started === undefined) return false;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    started.limited = resolve;
+    this.#send({ type: 'limit', worker, limitBytes });
+    return await promise;
+  }
+
+  [Symbol.dispose](): void {
+    this.#isDisposed = true;
+    if (this.#child?.connected) this.#child.disconnect();
+  }
+
+  /** @throws {Error} some errors of the system, of which others are emitted */
+  #open(): void {
+    if (this.#isDisposed) throw new Error('The fork server has been disposed.');
+    if (this.#child !== undefined) return;
+    // Neither its arguments nor its environment hold any data.
+    const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: {} });
+    child.on('message', (message: FromForkServer, connection: Socket) => this.#onMessage(message, connection));
+    child.on('error', () => {}); // it was not started, or a message did not reach it, and then it ends
+    child.once('exit', () => this.#lose(child));
+    this.#child = child;
+    if (child.pid === undefined) setImmediate(() => this.#lose(child));
+  }
+
+  #send(message: ToForkServer): void {
+    if (this.#child?.connected) this.#child.send(message, () => {}); // an error means that it is about to end
+  }
+
+  #onMessage(message: FromForkServer, connection: Socket): void {
+    const started = this.#workers.get(message.worker);
+    if (started === undefined) return;
+    switch (message.type) {
+      case 'started':
+        started.pid = message.pid;
+        started.events.onStarted(message.pid, connection);
+        break;
+      case 'limited':
+        started.limited?.(message.isLimited);
+        break;
+      case 'ended':
+        this.#end(message.worker, { exit: message.exit, words: message.words });
+        break;
+    }
+  }
+
+  /** Ends all workers after the process that started them has ended. */
+  #lose(child: ChildProcess): void {
+    if (this.#child !== child) return;
+    this.#child = undefined;
+    for (const [worker, { pid }] of this.#workers) {
+      if (pid !== undefined) killOrphan(pid);
+      this.#end(worker, { words: 'The fork server has ended.' });
+    }
+  }
+
+  #end(worker: WorkerNumber, end: ProcessEnd): void {
+    const started = this.#workers.get(worker);
+    this.#workers.delete(worker);
+    clearTimeout(started?.deadline);
+    started?.limited?.(false);
+    started?.events.onEnded(end);
+  }
+}
+
+function killOrphan(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch {
+    // It has ended.
+  }
+}

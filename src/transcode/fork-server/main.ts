@@ -1,0 +1,99 @@
+/**
+ * The fork server's process. It is started by `fork-server.ts`, never by hand. It ends with its IPC channel, and ends all workers with it.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { setPriority } from 'node:os';
+import { join } from 'node:path';
+import type {
+  FromForkServer,
+  ProcessEnd,
+  ToForkServer,
+  WorkerNumber,
+  WorkerProgram,
+} from '#transcode/fork-server-messages.ts';
+import { limitMemory } from '#transcode/worker-memory.ts';
+
+const FILES: Readonly<Record<WorkerProgram, string>> = {
+  transcoder: join(import.meta.dirname, '../worker/main.ts'),
+  test_picture: join(import.meta.dirname, '../worker/test-picture.ts'),
+};
+/** The limit of a worker's JavaScript heap, which is small, because frames are outside of it. */
+const MAX_HEAP_MIB = 64;
+/** A priority below that of the server: when CPU is short, renditions wait and everything else continues. */
+const NICENESS = 5;
+/** The number of characters kept of a worker's standard error, for the log. */
+const MAX_WORDS = 2000;
+/** Signals that a terminal sends to all its processes. They are ignored here, because the server ends this process. */
+const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+const workers = new Map<WorkerNumber, ChildProcess>();
+
+for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
+process.on('message', (message: ToForkServer) => {
+  const { worker } = message;
+  switch (message.type) {
+    case 'start':
+      void start(worker, message.program);
+      break;
+    case 'kill':
+      workers.get(worker)?.kill('SIGKILL');
+      break;
+    case 'limit':
+      void limit(worker, message.limitBytes);
+      break;
+  }
+});
+process.on('disconnect', () => {
+  // The workers that are left end now. Those whose connection ended in time have ended by themselves.
+  for (const child of workers.values()) child.kill('SIGKILL');
+});
+
+async function start(worker: WorkerNumber, program: WorkerProgram): Promise<void> {
+  const end = await run(worker, program).catch((error: unknown): ProcessEnd => ({ words: String(error) }));
+  workers.delete(worker);
+  report({ type: 'ended', worker, ...end });
+}
+
+/** Runs a worker until it has ended. @throws {Error} when the system does not start it */
+async function run(worker: WorkerNumber, program: WorkerProgram): Promise<ProcessEnd> {
+  const child = spawn(process.execPath, [`--max-old-space-size=${MAX_HEAP_MIB}`, FILES[program]], {
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    env: {},
+  });
+  // Rejects when the process was not started. Some errors of the system are thrown above, and others are emitted.
+  const exited = once(child, 'exit');
+  const said = readWords(child);
+  if (child.pid !== undefined) {
+    workers.set(worker, child);
+    lowerPriority(child.pid);
+    report({ type: 'started', worker, pid: child.pid }, child.stdio[3] as Socket);
+  }
+  const [code, signal] = (await exited) as [number | null, string | null];
+  return { exit: code ?? signal ?? undefined, words: await said };
+}
+
+async function readWords({ stderr }: ChildProcess): Promise<string> {
+  let words = '';
+  for await (const chunk of stderr!.setEncoding('utf8')) words = (words + String(chunk)).slice(-MAX_WORDS);
+  return words;
+}
+
+async function limit(worker: WorkerNumber, limitBytes: number): Promise<void> {
+  const pid = workers.get(worker)?.pid;
+  if (pid !== undefined) report({ type: 'limited', worker, isLimited: await limitMemory(pid, limitBytes) });
+}
+
+function report(message: FromForkServer, connection?: Socket): void {
+  // An error means that the server is gone.
+  if (process.connected) process.send!(message, connection, {}, () => {});
+}
+
+function lowerPriority(pid: number): void {
+  try {
+    setPriority(pid, NICENESS);
+  } catch {
+    // The process is already gone, or the system does not allow it. Neither matters.
+  }
+}
