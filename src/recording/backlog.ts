@@ -5,7 +5,7 @@ import type { Packaged } from '#hls/hls.ts';
 import type { RenditionId } from '#media/session-event.ts';
 import type { WriterThread } from './writer/writer-thread.ts';
 
-/** One thing that was packaged, with its rendition. */
+/** A part, or another result of packaging, with its rendition. */
 export type WaitingMedia = readonly [RenditionId, Packaged];
 
 /** A backlog. Its bytes count as waiting for the disk, in the writer's queue that all recordings share. */
@@ -19,9 +19,9 @@ export class Backlog {
   }
 
   /**
-   * Adds something. When the writer has no room for it, all that waits is dropped first. Parts whose `segment_start` was dropped are left
-   * out when the backlog is written.
-   * @returns false when something was dropped
+   * Adds packaged media. When the writer has no room for it, everything that waits is dropped first. Parts whose `segment_start` was dropped
+   * are left out when the backlog is written.
+   * @returns false when media was dropped
    */
   add(id: RenditionId, packaged: Packaged): boolean {
     const sizeBytes = packaged.type === 'part' ? packaged.sizeBytes : 0;

@@ -96,7 +96,7 @@ export function encodeRecord(record: IndexRecord): Uint8Array {
       break;
     default:
   }
-  return writer.framed();
+  return writer.withHeader();
 }
 
 /**

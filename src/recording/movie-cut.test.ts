@@ -19,7 +19,7 @@ const stretches = fc.array(
   fc.record({
     awayS: fc.oneof(fc.constant(0), fc.double({ min: 0.5, max: 5000, noNaN: true })),
     gops: fc.integer({ min: 1, max: 6 }),
-    /** Frames by which presentation is behind decoding: what B-frames need. */
+    /** The number of frames by which presentation lags behind decoding, as it must with B-frames. */
     delay: fc.integer({ min: 0, max: 3 }),
     audioDelayS: fc.double({ min: 0, max: 0.1, noNaN: true }),
   }),
@@ -50,9 +50,9 @@ function record(drawn: Stretches) {
       segment += 1;
       for (let frame = 0; frame < 6; frame++) {
         const decodeTime = from + (gop * 6 + frame) * FRAME_TICKS;
-        // With a delay, frames 1 and 2 of a GOP are shown in turned order.
-        const turned = delay > 0 ? ([0, 1, -1][frame] ?? 0) : 0;
-        const offset = (delay + turned) * FRAME_TICKS;
+        // With a delay, frame 2 of a GOP is shown before frame 1.
+        const reordering = delay > 0 ? ([0, 1, -1][frame] ?? 0) : 0;
+        const offset = (delay + reordering) * FRAME_TICKS;
         video.push({ segment, decodeTime, offset, duration: FRAME_TICKS, keyframe: frame === 0 });
       }
       for (; packets * PACKET_TICKS < ((gop + 1) * 6 * AUDIO.timescale) / 30; packets++) {
@@ -86,7 +86,7 @@ function columns(
       offsets: Float64Array.from(firsts, (index) => 1000 + index * 500),
     },
     samples: {
-      // Different ones, by which tests know samples again.
+      // No two samples have the same size, so that tests can identify them.
       sizes: Uint32Array.from(rows, (_, index) => index + 1),
       durations: Uint32Array.from(rows, ({ duration }) => duration),
       compositionOffsets: Int32Array.from(rows, ({ offset }) => offset),

@@ -33,7 +33,7 @@ const AUDIO_PREROLL_S = 0.08;
  */
 export function cutMovie(renditions: readonly RecordedSamples[], span: CutSpan): MovieCut | undefined {
   const [leader, follower] = movieTimelines(renditions);
-  const leading = leader!.kind === 'video' ? cutVideo(leader!, span) : cutAudio(leader!, soundIn(leader!, span));
+  const leading = leader!.kind === 'video' ? cutVideo(leader!, span) : cutAudio(leader!, audioSpanOf(leader!, span));
   if (leading === undefined) return undefined;
   const following = follower && cutAudio(follower, leading.shown);
   const cuts = following === undefined ? [leading] : [leading, following];
@@ -90,7 +90,7 @@ function keyframeFor(timeline: MovieTimeline, ticks: number, firstKeyframe: numb
 }
 
 /** The span of the movie in which the audio of a span of session time is heard. */
-function soundIn({ timescale, partTimes, shifts }: MovieTimeline, span: CutSpan): MovieSpan {
+function audioSpanOf({ timescale, partTimes, shifts }: MovieTimeline, span: CutSpan): MovieSpan {
   let [from, until] = [Infinity, -Infinity];
   for (let part = 0; part < shifts.length; part++) {
     const shift = shifts[part]! / timescale;

@@ -1,6 +1,6 @@
 /**
- * The numbers, texts and bytes of which the records of an index consist, and the frame around a record: its length in 32 bits, the CRC-32 of
- * what follows, and what was written. Nothing here knows what a record means.
+ * The numbers, texts and bytes of which the records of an index consist, and the header before each record: the length of what follows the
+ * header, in 32 bits, and the CRC-32 of it. Nothing here knows what a record means.
  */
 import { crc32 } from 'node:zlib';
 
@@ -42,8 +42,11 @@ export class NumberWriter {
     this.bytes(Buffer.from(value));
   }
 
-  /** Everything that was written, preceded by its length and its CRC. */
-  framed(): Uint8Array {
+  /**
+   * Everything that was written, with the header before it. A view of the writer's memory.
+   * @throws {RangeError} when it is longer than {@link MAX_RECORD_BYTES}
+   */
+  withHeader(): Uint8Array {
     const body = this.#to.subarray(HEADER_BYTES, this.#at);
     if (body.length > MAX_RECORD_BYTES) throw new RangeError(`A record of an index cannot have ${body.length} bytes.`);
     this.#to.writeUInt32BE(body.length, 0);
@@ -52,7 +55,7 @@ export class NumberWriter {
   }
 }
 
-/** Reads what {@link NumberWriter} wrote. Where the bytes end too early, `isAtEnd` stays false. */
+/** Reads what {@link NumberWriter} wrote. When the bytes end too early, it returns zeros and truncated values, and `isTorn` becomes true. */
 export class NumberReader {
   readonly #from: Uint8Array;
   #at = 0;
@@ -63,7 +66,7 @@ export class NumberReader {
     this.#from = from;
   }
 
-  /** Begins to read a record: the bytes from `at` to `end`. What is read beyond them makes it a torn one. */
+  /** Begins to read a record, which has the bytes from `at` to `end`. Reading beyond `end` makes `isTorn` true. */
   moveTo(at: number, end: number): void {
     this.#at = at;
     this.#end = end;
@@ -134,7 +137,7 @@ export class NumberReader {
     this.#at = at;
   }
 
-  /** Passes over numbers. */
+  /** Skips numbers. */
   skip(count: number): void {
     const from = this.#from;
     let at = this.#at;
@@ -163,7 +166,7 @@ export class NumberReader {
     const sizeBytes = this.number();
     if (sizeBytes > this.remaining) this.#isTorn = true;
     const until = this.#at + Math.min(sizeBytes, this.remaining);
-    // A copy, because the file in which it is would stay in memory. `slice` of a Buffer is none.
+    // These bytes are copied, because a view of them would keep the whole file in memory. `slice` of a Buffer makes no copy.
     const value = new Uint8Array(this.#from.subarray(this.#at, until));
     this.#at = until;
     return value;

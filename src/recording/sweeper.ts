@@ -2,8 +2,8 @@
  * Deletes recordings whose retention is over, removes the files of deleted recordings, and ends running recordings of users who exceed
  * their quota.
  *
- * A deleted recording keeps its row until its files are gone. So files are found again that are left because the process was killed, or
- * because the disk or the bucket was away. The volumes that clips need are kept until the last of these clips is deleted.
+ * A deleted recording keeps its row until its files are gone. So files that are left because the process was killed, or because the disk or
+ * the bucket was away, are found again. The volumes that clips need are kept until the last of these clips is deleted.
  */
 import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
@@ -203,7 +203,7 @@ export class Sweeper implements AsyncDisposable {
     const freedBytes = await storage.makeRoom();
     if (freedBytes > 0)
       logger.warn({ freedBytes }, 'uploaded recordings were removed from the disk early, because it is full');
-    // The files of recordings that are expired here are removed a minute later, and only then there is more space.
+    // The files of recordings that are expired here are removed a minute later. Only then is there more space.
     if (whenFull === 'stop' || this.#expired.size > 0) return;
     let missingBytes = await missing();
     for (const { id, sizeBytes } of await store.assets.oldest(nodeId, BATCH)) {

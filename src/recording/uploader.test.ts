@@ -259,7 +259,7 @@ test('a recording that is forgotten is not uploaded any further, and forgetting 
   assert.equal(server.requests.length, before);
 });
 
-test('a disk that fails is told, and uploads go on once it works', async (t) => {
+test('a disk that fails is reported, and uploads go on once it works', async (t) => {
   const { server, folder, uploader, told, advance } = await setUp(t);
   const recording = new WrittenRecording(folder);
   uploader.closed(recording.path, [recording.period()]);

@@ -2,8 +2,8 @@
  * Uploads the files of recordings to the bucket, and removes them from this machine once they are safe there.
  *
  * The folders show what is to be done, so nothing must be repaired after the process was killed. A file that the bucket may have already is
- * looked up there (HEAD). A file that is not there with its size is uploaded (PUT) and looked up. Only after that, and after a period of
- * grace, it is removed from this machine.
+ * looked up there (HEAD). A file that the bucket does not have, or has with another size, is uploaded (PUT) and looked up again. It is
+ * removed from this machine only after that, and after a period of grace.
  *
  * The calls for the disk block, so this runs in a thread of its own; see `storage/storage-thread.ts`.
  */
@@ -20,7 +20,7 @@ import { isComplete, periodOf, uploadable, type WriterState } from './storage/up
 const UPLOADS = 4;
 /** How long files stay on this machine once they are in the bucket. Most viewers of recordings watch what was live just before. */
 const GRACE_MS = 600_000;
-/** How often files are removed that may be. */
+/** How often this machine's copies of files are checked, and removed when their period of grace is over. */
 const SWEEP_MS = 30_000;
 /** The shortest time between two calls of {@link UploadListener.waiting}. */
 const TELL_MS = 1000;
@@ -291,7 +291,9 @@ export class Uploader implements AsyncDisposable {
       file.state = { type: 'asked' };
       await bucket.putFile(object, join(folder, recording.path, name), call);
       if (!(await isThere())) {
-        throw new ObjectStoreError(`HEAD ${object}: not what was put`, { isTemporary: true });
+        throw new ObjectStoreError(`HEAD ${object}: the object is not as long as the uploaded file`, {
+          isTemporary: true,
+        });
       }
     }
     if (name === WHOLE_INDEX) await this.#removePeriods(recording, call);

@@ -159,7 +159,7 @@ describe('a virtual MP4', () => {
     }
   });
 
-  it('is the same bytes for eight that read ranges of it at once, in any pieces', async () => {
+  it('has the same bytes for eight readers that read ranges of it at once, in any pieces', async () => {
     const mp4s = new VirtualMp4s();
     const whole = await bytesOf((await open(mp4s))!);
     const sha256 = createHash('sha256').update(whole).digest('hex');

@@ -26,7 +26,7 @@ export interface LocalRecording {
   readonly sessionId: string | undefined;
 }
 
-/** Tells the storage thread something, without an answer. The types are those of the methods of `StorageThread`. */
+/** A message that the storage thread does not answer. Its types are the names of the methods of `StorageThread`. */
 export type StorageNote =
   | { readonly type: 'found' | 'ended' | 'noted'; readonly path: string }
   | { readonly type: 'closed'; readonly path: string; readonly periods: readonly number[] }

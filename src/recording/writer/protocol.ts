@@ -65,7 +65,7 @@ export interface Manifest {
 /** The name of the file with the {@link Manifest}. */
 export const MANIFEST_NAME = 'manifest.json';
 
-/** The outcome of a step. Undefined when it succeeded and there is nothing more to tell. */
+/** The outcome of a step. Undefined when it succeeded and there is nothing else to report. */
 export type StepResult =
   | undefined
   | { readonly type: 'opened'; readonly index: IndexData; readonly nextPeriod: number }

@@ -78,7 +78,7 @@ export class WriterThread implements AsyncDisposable {
     this.#flushSoon();
   }
 
-  /** Ends the thread after the steps that it has. Steps that wait in the queue fail. */
+  /** Ends the thread once it has carried out the steps that were sent to it. Steps that wait in the queue fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     if (this.#worker !== undefined) await endWorker(this.#worker, 'close', CLOSE_TIMEOUT_MS);
