@@ -26,8 +26,8 @@ export type CacheControl = (kind: AnswerKind) => string;
  */
 export function cacheControlFor(targetDurationS: number): CacheControl {
   const seconds = (targetDurations: number) => Math.max(1, Math.floor(targetDurations * targetDurationS));
-  // A playlist changes several times a second. A browser that stored one would give it to a player that asks again for news: video.js
-  // repeats the URL of a blocking reload, and stalled for as long as its answer could be stored.
+  // A playlist changes several times a second. A browser that stored one would return the stored one when a player reloads it: video.js
+  // repeats the URL of a blocking reload, and stalled for as long as the answer could be stored.
   const sharedOnly = (targetDurations: number) => `max-age=0, s-maxage=${seconds(targetDurations)}`;
   const byKind: Readonly<Record<AnswerKind, string>> = {
     blocking_playlist: sharedOnly(6),

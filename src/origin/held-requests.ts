@@ -10,7 +10,7 @@ import { FairSlots } from '#lib/fair-slots.ts';
 import { hasLeft, pipelineOf } from './viewer-connection.ts';
 
 // The errors of many requests are made once, because making an error costs a stack trace.
-/** The reason a hold is aborted with when its connection has closed. */
+/** The reason with which a hold is aborted when its connection has closed. */
 const VIEWER_LEFT = new Error('the viewer left');
 const TOO_MANY = new MillraceError(
   'too_many_viewers',

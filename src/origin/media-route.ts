@@ -54,7 +54,8 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
 }
 
 /**
- * Sends the whole resource, the requested range, or nothing when the viewer has it. A name always means the same bytes, so it is the ETag.
+ * Sends the whole resource, the requested range, or 304 when the viewer has the resource already. A name always means the same bytes, so it
+ * is the ETag.
  */
 function sendMedia(
   reply: FastifyReply,

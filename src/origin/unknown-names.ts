@@ -12,8 +12,9 @@ import { FairSlots } from '#lib/fair-slots.ts';
 const MAX_NAMES = 10_000;
 /** The number of unknown names that one network may ask for in a minute. Players that wait for a few streams never need more. */
 const UNKNOWN_PER_MINUTE = 600;
-/** The number of names that are looked up at one time, in total and for one network. */
+/** The number of names that are looked up at one time. */
 const MAX_LOOKS = 32;
+/** The number of names that are looked up at one time for one network. */
 const MAX_LOOKS_PER_NETWORK = 4;
 
 const TOO_MANY = new MillraceError(

@@ -557,7 +557,7 @@ test('a playback policy holds for every file: tokens for the recording or its st
   }
 });
 
-test('the own policy of a recording goes before that of its stream', async (t) => {
+test('a recording with a policy of its own is under that policy, and not under the policy of its stream', async (t) => {
   const { ask, folder } = await setUp(t, { policy: { type: 'jwt' }, asset: { playbackPolicy: { type: 'public' } } });
   assert.equal((await ask(`${folder}/index.m3u8`)).statusCode, 200);
   const closed = await setUp(t, { asset: { playbackPolicy: { type: 'jwt' } } });
