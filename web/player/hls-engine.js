@@ -1,16 +1,13 @@
 // @ts-check
 /**
  * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be started again.
- *
- * This file works around two behaviours of hls.js 1.7.4, both seen in Chromium: after EXT-X-GAP it continues only once a whole segment
- * follows, and it never ends when the last part of a track is a gap.
  */
 import { watchForStuck } from './stuck.js';
 import { listVariants, renditionOf } from './variants.js';
 
 /** @typedef {import('hls.js').default} Hls */
 /** @typedef {typeof import('hls.js').default} HlsClass */
-/** @typedef {import('hls.js').LevelDetails} LevelDetails */
+
 /** @typedef {import('hls.js').Level} Level */
 /** @typedef {import('./engine.js').Engine} Engine */
 /** @typedef {import('./engine.js').Outcome} Outcome */
@@ -69,11 +66,9 @@ const JUMP_BEHIND_S = 3;
 const STUCK_MS = 6000;
 /** A video that has stood still this long in an ended playlist has reached its end. */
 const END_MS = 1000;
-/** Less buffer than this, in seconds, counts as none, because decoders stop a frame or two before the end of the buffer. */
-const NOTHING_LEFT_S = 0.15;
-/** A jump lands this many seconds after the start of a part, because audio may begin a few frames after the video. */
+/** A replay begins at least this many seconds after the start of the recording, because audio may begin a few frames after the video. */
 const INSIDE_S = 0.1;
-/** How often the variant that the viewer chose is set again: hls.js switches away from a variant that has a gap, and does not return. */
+/** How often the variant that the viewer chose is set again: after an error hls.js switches to another variant, and does not return. */
 const RETURN_EVERY_MS = 5000;
 /** How often variants are looked for that were not listed when playback began. hls.js reads the multivariant playlist only once. */
 const LISTED_EVERY_MS = 10_000;
@@ -108,12 +103,10 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     lastMediaErrorAt = now;
     hls.recoverMediaError();
   });
-  hls.on(Hls.Events.LEVEL_UPDATED, (_event, { details }) => {
+  hls.on(Hls.Events.LEVEL_UPDATED, () => {
     if (startAt) return;
     // Not in the constructor, which accepts this only with a liveSyncDuration, which would override PART-HOLD-BACK.
-    hls.config.liveMaxLatencyDuration = edgeIsMedia(details) ? (hls.targetLatency ?? 0) + JUMP_BEHIND_S : Infinity;
-    const jumpTo = positionAfterGap(details, video);
-    if (jumpTo !== undefined) video.currentTime = jumpTo;
+    hls.config.liveMaxLatencyDuration = (hls.targetLatency ?? 0) + JUMP_BEHIND_S;
   });
 
   /** @type {string | undefined} */
@@ -182,7 +175,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
           : REPLAY_STUCK_MS
         : hasEnded()
           ? END_MS
-          : edgeIsMedia(hls.latestLevelDetails)
+          : hls.latestLevelDetails
             ? STUCK_MS
             : Infinity,
     () => resolve(hasEnded() && !startAt ? 'ended' : 'lost'),
@@ -247,34 +240,6 @@ async function positionOf(playlist, dateMs) {
   }
   const lastS = text.includes('#EXT-X-ENDLIST') ? endS : endS - REPLAY_HOLD_BACK * targetS;
   return Math.max(0, Math.min(positionS ?? endS, lastS));
-}
-
-/**
- * The position to jump to when the publisher has come back: that of the first media after the gap, once there is PART-HOLD-BACK of it.
- * Undefined while there is no gap to jump over, or there is still media to play before the gap.
- * @param {LevelDetails} details
- * @param {HTMLVideoElement} video
- */
-function positionAfterGap(details, video) {
-  const parts = details.partList ?? [];
-  const lastGap = parts.findLastIndex((part) => part.gap);
-  const first = lastGap === -1 ? undefined : parts[lastGap + 1];
-  if (!first || video.currentTime >= first.start || details.partEnd - first.start < details.partHoldBack)
-    return undefined;
-  const { buffered, currentTime } = video;
-  for (let i = 0; i < buffered.length; i += 1) {
-    if (buffered.start(i) <= currentTime && currentTime < buffered.end(i) - NOTHING_LEFT_S) return undefined;
-  }
-  return first.start + INSIDE_S;
-}
-
-/**
- * Whether the newest part of the playlist is media. While the server waits for a publisher, it is a gap.
- * @param {LevelDetails | null} details
- */
-function edgeIsMedia(details) {
-  const newest = details?.partList?.at(-1) ?? details?.fragments.at(-1);
-  return newest !== undefined && !newest.gap;
 }
 
 /**

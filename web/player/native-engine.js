@@ -9,7 +9,7 @@ import { watchForStuck } from './stuck.js';
 
 /** A jump lands this many seconds before the end of the seekable range. The browser keeps its own distance from the live edge. */
 const EDGE_MARGIN_S = 1;
-/** A video that has stood still this long is started again. The page cannot know whether the browser waits at a gap. */
+/** A video that has stood still this long is started again. The page cannot see whether the browser still waits for media. */
 const STUCK_MS = 10_000;
 
 /**

@@ -76,7 +76,7 @@ export function wireQuality() {
 }
 
 /**
- * A name such as `720p30`, by the shorter side, by which portrait video is called as well.
+ * A name such as `720p30`. It has the length of the shorter side, also for portrait video.
  * @param {Variant} variant
  */
 function nameOf({ width, height, framesPerSecond }) {

@@ -66,7 +66,7 @@ function StreamInDock({
 }: DockData & { readonly id: string; readonly isStale: boolean }) {
   const { stream, session } = info;
   const { isLive, health, problem, advice } = dockState(info, samples);
-  // A browser tab tells the state as well, should the page be open in one.
+  // When the page is open in a browser tab, the tab shows the state as well.
   useEffect(() => {
     document.title = `${isLive ? 'Live' : health.word}: ${stream.name}`;
   }, [isLive, health.word, stream.name]);

@@ -19,7 +19,7 @@ import { Watch } from '../parts/watch.tsx';
 import { attemptsOf, strangeAttempts } from './attempts.ts';
 
 const LOOK_EVERY_MS = 2000;
-/** No event tells a user of attempts that name none of their streams, so they are asked for. */
+/** How often attempts with a key that belongs to no stream are asked for. No event reports them to a user. */
 const STRANGE_EVERY_MS = 1000;
 
 /** The page that helps to go live with a stream. */

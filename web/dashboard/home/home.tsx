@@ -30,7 +30,7 @@ export function Home() {
   const streams = useData(
     'home streams',
     async (signal) => {
-      // The first answer also tells whether there is any stream.
+      // The first answer also shows whether the user has any stream.
       const read = await get<readonly Stream[]>(hasStreams.current ? LIVE : STREAMS, { signal });
       hasStreams.current ||= read.length > 0;
       return read.filter(({ isActive }) => isActive);

@@ -115,6 +115,6 @@ export function StreamHealth({ stream, session }: { readonly stream: Stream; rea
   );
 }
 
-/** The viewers of a rendition, behind its name. */
+/** The number of viewers of a rendition, as text after its name. */
 const watchers = (viewers: number | undefined): string =>
   viewers === undefined ? '' : ` · ${count(viewers, 'viewer')}`;

@@ -78,7 +78,7 @@ export function Wall() {
 
 async function read(signal: AbortSignal): Promise<{ readonly cells: readonly Cell[]; readonly hidden: number }> {
   const [live, recent] = await Promise.all([list<Session>(LIVE, { signal }), list<Session>(RECENT, { signal })]);
-  // What is read twice is newest in the list of those that are live.
+  // The list of live sessions comes last, because it has the newest state of a session that is in both lists.
   const all = wallCells([...recent.rows, ...live.rows]);
   const cells = all.slice(0, MAX_CELLS);
   const unread = Math.max(0, (live.total ?? 0) - live.rows.length);

@@ -1,5 +1,5 @@
 /**
- * What a page shows of the API while it loads, when that failed, and once it is there.
+ * Shows data of the API: while it is loaded, when loading failed, and once it has arrived.
  */
 import type { ComponentChildren } from 'preact';
 import type { Data, Pages } from '../data.ts';
