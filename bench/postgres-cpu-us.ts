@@ -1,18 +1,24 @@
 /**
- * How much CPU does the server spend on a `GET /stream/<id>` and a `POST /stream` on PostgreSQL, against SQLite?
+ * How much CPU does the server spend on a `GET /stream/<id>` and a `POST /stream` on PostgreSQL, against SQLite? The CPU time of
+ * PostgreSQL's own processes is not counted.
  */
 import { startPostgres } from '../test/support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
 import { type HttpLoad, runHttpLoad } from './support/http-load.ts';
 import { cpuMsDuring } from './support/process-usage.ts';
-import { type Answer, show } from './support/question.ts';
+import { type Answer, atMostTimes } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
 import { inRounds } from './support/statistics.ts';
 
 const REQUESTS = { GET: 10_000, POST: 5000 } as const;
 const ROUNDS = 3;
+/**
+ * How many times the CPU on SQLite each request may cost. A `GET` costs several times as much, because its two lookups are queries over a
+ * connection, while SQLite's answers are remembered until the next commit (decision 8).
+ */
+const LIMIT_TIMES = { GET: 5, POST: 2.5 } as const;
 
-/** Reports both; PostgreSQL's own CPU is not counted. */
+/** Answers the question above for both requests. */
 export async function postgresCpuUs(): Promise<readonly Answer[]> {
   await using postgres = await startPostgres();
   await using onSqlite = await startServerProcess({ settings: MEASURED });
@@ -27,14 +33,14 @@ export async function postgresCpuUs(): Promise<readonly Answer[]> {
     };
     const measures = { ours: await costOn(onPostgres), theirs: await costOn(onSqlite) };
     const { ours, theirs } = await inRounds(ROUNDS, measures, { warmUp: 1 });
-    answers.push({
-      question: `server CPU per \`${method}\` of a stream on PostgreSQL`,
-      measured: `${show(ours)} µs`,
-      against: `on SQLite ${show(theirs)} µs`,
-      ratio: ours / theirs,
-      mustReach: 'reported',
-      reached: true,
-    });
+    answers.push(
+      atMostTimes(
+        `server CPU per \`${method}\` of a stream on PostgreSQL`,
+        ours,
+        { name: 'on SQLite', value: theirs },
+        { times: LIMIT_TIMES[method], unit: 'µs' },
+      ),
+    );
   }
   return answers;
 }
