@@ -18,7 +18,7 @@ const LISTS = 500;
 const AT_ONCE = 100;
 const ROUNDS = 10;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function assetsMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_QUOTA_CLIPS: '0' } });
   const { playbackId } = await fill(server);

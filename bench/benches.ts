@@ -59,7 +59,7 @@ import { viewersAcrossNodes } from './viewers-across-nodes.ts';
 import { viewersWakeUpMs } from './viewers-wake-up-ms.ts';
 import { webhooksPerS } from './webhooks-per-s.ts';
 
-/** The benches of each group in the order in which they run and stand in the table. */
+/** The benches of each group, in the order in which they run and are listed in the table. */
 export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> = {
   passthrough: {
     'get-stream-cpu-us': getStreamCpuUs,

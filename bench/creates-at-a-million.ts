@@ -12,7 +12,7 @@ const SECONDS = 4;
 const ROUNDS = 3;
 const AT_LEAST = 0.9;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function createsAtAMillion(): Promise<readonly Answer[]> {
   await using empty = await openFilledStore(tmpdir(), 0);
   await using full = await openFilledStore(tmpdir(), MILLION);

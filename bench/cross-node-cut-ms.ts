@@ -11,7 +11,7 @@ import { percentile } from './support/statistics.ts';
 
 const ROUNDS = 40;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function crossNodeCutMs(): Promise<readonly Answer[]> {
   await using postgres = await startPostgres();
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), MILLRACE_LOG_LEVEL: 'info' };

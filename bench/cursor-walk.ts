@@ -13,7 +13,7 @@ const PAGE = 50;
 /** The streams that a client keeps before it deletes the oldest of them, so that streams come and go inside the list, not only at its end. */
 const LIVES = 20;
 
-/** Answers it for both databases. */
+/** Answers the question above for both databases. */
 export async function cursorWalk(): Promise<readonly Answer[]> {
   await using postgres = await startPostgres();
   await using onSqlite = await startServerProcess({ settings: MEASURED });

@@ -13,13 +13,16 @@ import { percentile } from './support/statistics.ts';
 
 const STREAMS = 50;
 const LIMIT_MS = 250;
-/** Changes in a second: what people see who work with the service, and what they see when many streams begin and end. */
+/** Rates of changes: one while few people work with the service, and one while many streams begin and end. */
 const RATES = [
   { perSecond: 1, changes: 60 },
   { perSecond: 20, changes: 600 },
 ];
 
-/** Answers it for each rate. What is measured begins before the change is asked for, and ends with the picture that shows it. */
+/**
+ * Answers the question above for each rate. The measured time begins before the change is requested, and ends when the browser has painted
+ * it.
+ */
 export async function dashboardEventMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   const ids: string[] = [];

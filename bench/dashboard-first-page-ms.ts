@@ -10,11 +10,11 @@ import { MEASURED } from './support/settings.ts';
 import { median } from './support/statistics.ts';
 
 const ROUNDS = 9;
-/** As many as the page asks for at once. */
+/** The number of streams: as many as the page requests at once. */
 const STREAMS = 100;
 const MOST_REQUESTS = 8;
 
-/** What a page is opened on. */
+/** The computer and the connection with which a page is opened. */
 interface Place {
   readonly name: string;
   readonly limitMs: number;
@@ -26,7 +26,7 @@ const PLACES: readonly Place[] = [
   { name: 'at 40 ms, 10 Mbit/s and a quarter of the CPU', limitMs: 1500, slow: true },
 ];
 
-/** Answers it, with the requests that it takes. */
+/** Answers the question above, and how many requests that takes. */
 export async function dashboardFirstPageMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   for (let made = 0; made < STREAMS; made += 1) await server.api.createStream({ name: `stream ${made}` });
@@ -54,7 +54,7 @@ export async function dashboardFirstPageMs(): Promise<readonly Answer[]> {
   ];
 }
 
-/** How a page was opened. */
+/** The measurement of one opening of the page. */
 interface Opened {
   /** From the navigation until the browser has painted the page with its data and is idle. */
   readonly usableMs: number;

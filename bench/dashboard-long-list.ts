@@ -29,7 +29,7 @@ interface Seen {
   readonly last: string;
 }
 
-/** Answers it with rows, memory and pauses. */
+/** Answers the question above by numbers of rows, memory and pauses. */
 export async function dashboardLongList(): Promise<readonly Answer[]> {
   await using parts = new AsyncDisposableStack();
   const dataDir = parts.use(await temporaryFolder()).path;

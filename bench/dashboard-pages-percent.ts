@@ -14,15 +14,15 @@ import { MEASURED } from './support/settings.ts';
 
 const PAGES = 200;
 const STREAMS = 100;
-/** How many of them are live. */
+/** The number of streams that are live. */
 const LIVE = 20;
 const SHAPE = { fps: 10, gopS: 2, bitrateBps: 200_000 };
-/** What a page asks for is learnt from a real one, over a time in which it asks for everything several times. */
+/** The requests of a real page are recorded for this long, in which it sends each of them several times. */
 const RECORDED_MS = 30_000;
 const SETTLING_MS = 5000;
 const LIMIT_PERCENT = 5;
 
-/** Answers it for the home page. */
+/** Answers the question above for the home page. */
 export async function dashboardPagesPercent({ long }: BenchOptions): Promise<readonly Answer[]> {
   const measuredMs = long ? 300_000 : 60_000;
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_MAX_HTTP_CONNECTIONS: '3000' } });

@@ -13,7 +13,9 @@ import { MEASURED } from './support/settings.ts';
 const KB = 1000;
 const PLAYER = join(import.meta.dirname, '../web/player');
 
-/** Answers it for the first page, as a browser loads it, and for everything: all scripts of the dashboard and of the player. */
+/**
+ * Answers the question above for the first page, as a browser loads it, and for everything: all scripts of the dashboard and of the player.
+ */
 export async function dashboardScriptKb(): Promise<readonly Answer[]> {
   const own = [...(await bundleFiles())].filter(([name]) => name.endsWith('.js')).map(([, bytes]) => bytes);
   const names = (await readdir(PLAYER)).filter((name) => name.endsWith('.js'));

@@ -10,7 +10,7 @@ const ROUNDS = 9;
 /** Both run in a terminal, that of script(1), which gives an answer only for what is started in it. */
 const COMMANDS = { attended: 'npm start', unattended: 'npm start > /dev/null' } as const;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function dashboardStartMs(): Promise<readonly Answer[]> {
   const { attended, unattended } = await inRounds(ROUNDS, {
     attended: () => timeIn(COMMANDS.attended),

@@ -15,7 +15,7 @@ import { percentile } from './support/statistics.ts';
 const ROUNDS = 12;
 const LIMIT_MS = 2000;
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 1_000_000 };
-/** What the page asks for regularly must not decide: the encoder comes at another moment of this time in each round. */
+/** The page polls at intervals of this length. In each round the encoder comes at another moment of an interval. */
 const PHASES_MS = 2000;
 
 /** What an encoder does, and what the page says to that. */
@@ -35,7 +35,7 @@ const CASES: readonly Case[] = [
   { question: 'the first keyframe of an encoder -> “You are live” on the page', run: live },
 ];
 
-/** Answers it for the slowest of several attempts. */
+/** Answers the question above for the slowest of several attempts. */
 export async function dashboardVisibleMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   await using dashboard = await openDashboard(server);
@@ -101,7 +101,7 @@ async function waitAt(page: Page, url: string, round: number): Promise<void> {
 const refused = (server: ServerProcess, streamKey: string): Promise<void> =>
   assert.rejects(RtmpClient.publish(server.rtmpPort, streamKey), RtmpRefusedError);
 
-/** Milliseconds from before the one until the other, whose wait begins first. */
+/** Milliseconds from the start of `cause` until `effect` is seen. Waiting for the effect begins before the cause. */
 async function timed(cause: () => Promise<void>, effect: () => Promise<void>): Promise<number> {
   const seen = effect().then(() => performance.now());
   const startedAt = performance.now();

@@ -10,16 +10,16 @@ import { MEASURED } from './support/settings.ts';
 import { startThumbnailProxy } from './support/thumbnail-proxy.ts';
 
 const STREAMS = 100;
-/** Little media: what is measured is the browser, which gets none of it. */
+/** A low bitrate, because the browser, which is measured, receives none of this media. */
 const SHAPE = { fps: 5, gopS: 2, bitrateBps: 100_000 };
-/** The page asks for thumbnails of streams that are to be transcoded. None of these is: see the proxy. */
+/** The page requests thumbnails only of streams with profiles. These streams are not transcoded, and the proxy answers with thumbnails. */
 const PROFILE = { name: '360p', bitrate: 500_000, fps: 0, width: 640, height: 360 };
 const SCREEN = { width: 1920, height: 1080 };
-/** Until everything that happens only once is over. */
+/** The time before the measurement, in which everything that happens only once is done. */
 const SETTLING_MS = 15_000;
 const LIMIT_PERCENT = 15;
 
-/** Answers it for all processes of the browser together. */
+/** Answers the question above for all processes of the browser together. */
 export async function dashboardWallPercent({ long }: BenchOptions): Promise<readonly Answer[]> {
   const measuredMs = long ? 600_000 : 60_000;
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_TRANSCODE_MAX: '0' } });

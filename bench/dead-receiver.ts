@@ -14,7 +14,7 @@ const OTHERS = 99;
 const EVENTS = 60;
 const PER_SECOND = 4;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function deadReceiver(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { ...MEASURED, ...LAB } });
   await using receiver = await startMeasuringReceiver();

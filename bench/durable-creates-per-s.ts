@@ -12,7 +12,7 @@ import { inRounds } from './support/statistics.ts';
 const SECONDS = 4;
 const ROUNDS = 3;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function durableCreatesPerS(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   const { ours, theirs } = await inRounds(ROUNDS, {

@@ -16,7 +16,7 @@ const STEPS = 3000;
 const SEGMENT_S = 2;
 const KB = 1000;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function dvrViewers(): Promise<readonly Answer[]> {
   const [short, middle, long] = [await measure(HOURS.short), await measure(HOURS.middle), await measure(HOURS.long)];
   return [

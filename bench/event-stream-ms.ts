@@ -14,7 +14,7 @@ const READERS = 1000;
 const EVENTS = 40;
 const PER_SECOND = 4;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function eventStreamMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_MAX_HTTP_CONNECTIONS: '3000' } });
   const delaysMs: number[] = [];

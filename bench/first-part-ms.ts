@@ -11,7 +11,7 @@ import { percentile } from './support/statistics.ts';
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const ROUNDS = 20;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function firstPartMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   const times: number[] = [];

@@ -14,7 +14,7 @@ const ROUNDS = 20;
 /** A transcoder starts after a second of media (`src/transcode/transcoder-pool.ts`), and everything else may take 1.2 s. */
 const LIMIT_MS = 1000 + 1200;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function firstRenditionPartMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   const clip = await sourceClip(LADDER);

@@ -1,13 +1,13 @@
 /**
- * How long does the first request of each kind hold up a server that nobody has asked anything yet?
+ * For how long does the first request of each kind block the event loop of a server that has answered no request before?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startObservedServer } from './support/observed-server.ts';
 import { type Answer, atMost } from './support/question.ts';
 
-/** After so long a server has settled: its heap is tuned a second after the start. */
+/** How long a server runs before the request. Its heap is tuned a second after the start, which must be over by then. */
 const SETTLED_MS = 4000;
-/** What a request causes is over after so long. */
+/** How long the event loop is observed after the answer, because a request may cause work that is done later. */
 const AFTER_MS = 300;
 const LIMIT_MS = 10;
 const PATHS = [
@@ -21,7 +21,7 @@ const PATHS = [
   '/hls/a/index.m3u8',
 ];
 
-/** Answers it for requests without a key, each to a server of its own, and for a customer's first stream. */
+/** Answers the question above for requests without a key and for a customer's first stream, each sent to a server of its own. */
 export async function firstRequests(): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const path of PATHS) {

@@ -12,7 +12,7 @@ const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const FRAME_MS = 1000 / SHAPE.fps;
 const SECONDS = 20;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function frameToPartMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using live = await broadcast(server, SHAPE);

@@ -12,7 +12,7 @@ import { inRounds } from './support/statistics.ts';
 const REQUESTS = 40_000;
 const ROUNDS = 5;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function getStreamCpuUs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   const stream = await server.api.createStream();

@@ -22,12 +22,12 @@ interface Shown {
   readonly ageMs: number;
 }
 
-/** Answers it for the source. */
+/** Answers the question above for the source. */
 export async function glassToGlassMs(): Promise<readonly Answer[]> {
   return [await watch({ video: {}, profiles: [], choice: 'source' })];
 }
 
-/** Answers it for a rendition. */
+/** Answers the question above for a rendition. */
 export async function renditionGlassToGlassMs(): Promise<readonly Answer[]> {
   const { profiles } = LADDER;
   return [await watch({ video: liveSource(LADDER), profiles, choice: profiles[0]!.name })];

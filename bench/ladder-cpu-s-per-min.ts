@@ -23,7 +23,7 @@ interface Round {
   readonly peer: number;
 }
 
-/** Answers it. */
+/** Answers the question above. */
 export async function ladderCpuSPerMin(): Promise<readonly Answer[]> {
   const rounds: Round[] = [];
   for (let round = 0; round < ROUNDS; round += 1) rounds.push(await bothAtOnce());

@@ -12,7 +12,7 @@ const THOUSAND = 1000;
 const PAGE = 100;
 const ASKED = 300;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function listPageMs(): Promise<readonly Answer[]> {
   await using small = await openFilledStore(tmpdir(), THOUSAND);
   await using large = await openFilledStore(tmpdir(), MILLION);

@@ -25,7 +25,7 @@ const LOOK_EVERY_MS = 500;
 
 type Health = StreamObject['health'];
 
-/** Answers it. */
+/** Answers the question above. */
 export async function liveLadders({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
   await using ladders = await startLadders(LADDERS, LADDER, await sourceClip(LADDER));

@@ -18,7 +18,7 @@ const STREAMS = 40;
 const WINDOW_S = 36 + SHAPE.gopS;
 const KEPT_S = WINDOW_S + (WINDOW_S + SHAPE.gopS);
 
-/** Answers both. Whether any is lost over time is asked by `publish-stop-cycles`. */
+/** Answers both questions. `publish-stop-cycles` asks whether memory is lost over time. */
 export async function memoryMb(): Promise<readonly Answer[]> {
   await compileOnce();
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });

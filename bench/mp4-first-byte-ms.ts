@@ -21,7 +21,7 @@ const MB = 1_000_000;
 const mp4Of = (path: string | undefined, hours: number): string =>
   `/recordings/${path}/source.mp4?to=${RECORDED_AT_MS + hours * 3_600_000}`;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function mp4FirstByteMs(): Promise<readonly Answer[]> {
   await using folder = await temporaryFolder();
   const [short, minutes, long] = await prepareRecordings(folder.path, [1 / 60, MINUTES / 60, HOURS]);

@@ -12,7 +12,7 @@ const MILLION = 1_000_000;
 const A_PAGE = 100_000;
 const ROUNDS = 30;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function nameSearchMs(): Promise<readonly Answer[]> {
   await using small = await openFilledStore(tmpdir(), A_PAGE);
   await using large = await openFilledStore(tmpdir(), MILLION);

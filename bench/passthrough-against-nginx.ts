@@ -16,7 +16,7 @@ const SECONDS = 30;
 /** The number of streams whose first minute is reported. */
 const FRESH = 30;
 
-/** Answers both. */
+/** Answers both questions. */
 export async function passthroughAgainstNginx(): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   for (const count of COUNTS) {

@@ -15,7 +15,7 @@ const LIMIT_PERCENT = 0.4;
 const SETTLE_MS = 5000;
 const SECONDS = 20;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function passthroughCpuPercent(): Promise<readonly Answer[]> {
   const answers: Answer[] = [];
   let first: number | undefined;

@@ -25,7 +25,7 @@ const VIEWERS = 100;
 const WATCHED_S = 20;
 const MUST_HIT_PERCENT = 98;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function playbackRights(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { ...MEASURED, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
   await using open = await publish(server);

@@ -1,7 +1,7 @@
 /**
- * What do players as people have them make of a live stream: when do they show it, how late are they, do they survive a publisher that was
- * away, and do they see the end? And do they play its recording, while it runs and afterwards, and a clip of it? All of them play one
- * playlist at the same time, with their own settings. mpv and VLC must be installed as well.
+ * How well do stock players play a live stream: when do they show it, how late are they, do they play on after a publisher was away, and do
+ * they see the end? Do they also play its recording, while it runs and afterwards, and a clip of it? All players play one playlist at the
+ * same time, with their own settings. mpv and VLC must be installed, too.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlayers, type Players } from '../test/support/players/all-players.ts';
@@ -14,7 +14,7 @@ import { percentile } from './support/statistics.ts';
 
 const FPS = 15;
 const VIDEO = { width: 320, height: 180, fps: { num: FPS, den: 1 }, gop: 2 * FPS, bitrateBps: 400_000 };
-/** From an event to what a player makes of it. */
+/** How long each player may take to reach the state that a case waits for. */
 const PATIENCE_MS = 20_000;
 /** How long a player plays before its latency is read. */
 const SETTLED_MS = 10_000;
@@ -26,10 +26,10 @@ const MAX_LATENCY_S = 5;
  */
 const MAX_LATENCY_OF_SEGMENTS_S = 8;
 const PLAYS_SEGMENTS = new Set(['hls.js, lowLatencyMode off', 'mpv', 'VLC']);
-/** GStreamer's demuxers begin further back whatever the playlist asks for: their latency is shown and not judged. */
+/** GStreamer's demuxers begin further back whatever the playlist asks for, so their latency is reported, and limited only by the patience. */
 const OWN_LATENCY = /^hlsdemux/;
 
-/** The answer for a case, which has its name elsewhere. */
+/** The answer for a case, without the name of the case. */
 type CaseAnswer = Omit<Answer, 'question'>;
 
 interface Seen {
@@ -39,13 +39,17 @@ interface Seen {
   readonly report: PlayerReport;
 }
 
-/** How much is recorded before the recording is played, and how long the clip is. */
+/** The length of the recording when it is played. */
 const RECORDED_MS = 12_000;
+/** The length of the clip. */
 const CLIP_MS = 5000;
-/** What the first and the last frame shown of a recording may lack, or have beyond a clip, which begins and ends with whole segments. */
+/**
+ * How far the first and the last shown frame may be from the start and the end of a recording or clip. A playlist of a clip begins and ends
+ * with whole segments, so players show up to a segment more.
+ */
 const MAX_CUT_MS = 2500;
 
-/** Answers it for each case, or for those whose name contains the text. */
+/** Answers the questions above for each case, or for the cases whose names contain the text `only`. */
 export async function playersMatrix({ only = '' }: BenchOptions): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using players = await openPlayers({ areAll: true });
@@ -92,6 +96,7 @@ function maxLatencyMs(name: string): number {
   return (PLAYS_SEGMENTS.has(name) ? MAX_LATENCY_OF_SEGMENTS_S : MAX_LATENCY_S) * 1000;
 }
 
+/** The median latency of the last five seconds of frames, in milliseconds. */
 const lateness = (frames: readonly ShownFrame[]) =>
   percentile(
     frames.slice(-5 * FPS).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs),
@@ -116,7 +121,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   );
 }
 
-/** The session ends and another one begins, so a viewer of the first one must be told. */
+/** The session ends and another one begins, so each player must see the end of the first one or play the second one. */
 async function otherSize(server: TestServer, players: Players): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
   await run.until(({ frames }) => frames.length >= 5 * FPS);
@@ -127,12 +132,13 @@ async function otherSize(server: TestServer, players: Players): Promise<CaseAnsw
     video: { ...VIDEO, width: 640, height: 360 },
   });
   const returnedAtMs = Date.now();
-  const goesOn = ({ ended, frames }: PlayerReport) => ended || frames.some(({ drawnAtMs }) => drawnAtMs > returnedAtMs);
-  const seen = await run.until(goesOn);
+  const hasReacted = ({ ended, frames }: PlayerReport) =>
+    ended || frames.some(({ drawnAtMs }) => drawnAtMs > returnedAtMs);
+  const seen = await run.until(hasReacted);
   return answer(
     seen,
-    (_, report) => goesOn(report),
-    (_, report) => (goesOn(report) ? 'ends or goes on' : 'stands still'),
+    (_, report) => hasReacted(report),
+    (_, report) => (hasReacted(report) ? 'ends or plays on' : 'stands still'),
   );
 }
 
@@ -156,7 +162,7 @@ async function runningRecording(server: TestServer, players: Players): Promise<C
   );
 }
 
-/** The whole recording, or a clip of it, must be shown. */
+/** Players must show the whole recording, or the whole clip. */
 async function endedRecording(server: TestServer, players: Players, what: 'recording' | 'clip'): Promise<CaseAnswer> {
   await using recorded = await record(server);
   const { startedAtMs } = recorded.publisher;
@@ -185,7 +191,7 @@ async function endedRecording(server: TestServer, players: Players, what: 'recor
 
 interface Recorded extends AsyncDisposable {
   readonly publisher: Publisher;
-  /** The replay's playlist. */
+  /** The URL of the replay's multivariant playlist. */
   readonly url: string;
   /** Makes a clip of {@link CLIP_MS} that begins three seconds after the start. */
   clip(): Promise<{ readonly url: string; readonly fromMs: number }>;
@@ -223,7 +229,7 @@ async function record(server: TestServer): Promise<Recorded> {
 function answer(
   seen: readonly Seen[],
   isGood: (name: string, report: PlayerReport) => boolean,
-  tell: (name: string, report: PlayerReport) => string,
+  describe: (name: string, report: PlayerReport) => string,
 ): CaseAnswer {
   const good = seen.filter(({ name, report }) => isGood(name, report)).length;
   const errors = (report: PlayerReport) => (report.fatal.length === 0 ? '' : `, ${report.fatal.length} fatal errors`);
@@ -233,14 +239,14 @@ function answer(
     ratio: good / seen.length,
     mustReach: 'all',
     reached: good === seen.length,
-    details: seen.map(({ name, report }) => `${name}: ${tell(name, report)}${errors(report)}`).join('; '),
+    details: seen.map(({ name, report }) => `${name}: ${describe(name, report)}${errors(report)}`).join('; '),
   };
 }
 
 /** All players, playing. */
 interface Opened extends AsyncDisposable {
-  /** Waits until it is so of all players, or {@link PATIENCE_MS} and the additional time have passed. */
-  readonly until: (isSo: (report: PlayerReport) => boolean, moreMs?: number) => Promise<readonly Seen[]>;
+  /** Waits until a condition holds for all players, or {@link PATIENCE_MS} and the additional time have passed. */
+  readonly until: (holds: (report: PlayerReport) => boolean, moreMs?: number) => Promise<readonly Seen[]>;
 }
 
 /** All players, playing a stream. */
@@ -276,11 +282,11 @@ async function open(players: Players, url: string): Promise<Opened> {
     );
   const kept = stack.move();
   return {
-    until: async (isSo, moreMs = 0) => {
+    until: async (holds, moreMs = 0) => {
       const deadline = performance.now() + PATIENCE_MS + moreMs;
       for (;;) {
         const seen = await look();
-        if (seen.every(({ report }) => isSo(report)) || performance.now() > deadline) return seen;
+        if (seen.every(({ report }) => holds(report)) || performance.now() > deadline) return seen;
         await sleep(100);
       }
     },

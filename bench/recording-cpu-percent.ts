@@ -24,7 +24,7 @@ interface Run {
   readonly delayP99Ms: number;
 }
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingCpuPercent({ long }: BenchOptions): Promise<readonly Answer[]> {
   const seconds = long ? SECONDS.asked : SECONDS.usual;
   const plain = await run(false, seconds);

@@ -15,7 +15,7 @@ import { type ObservedServer, startObservedServer } from './support/observed-ser
 import { type Answer, atMost, type BenchOptions, InvalidRunError, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
 
-/** Together 90 Mbit/s, which fill the queue within seconds. */
+/** The number of recorded streams. Together they have 90 Mbit/s, which fill the queue to the writer within seconds. */
 const STREAMS = 30;
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 3_000_000 };
 const FROZEN_S = { asked: 30, usual: 15 };
@@ -27,10 +27,10 @@ const LIMIT_RETURN_S = 10;
 const SETTINGS = { ...MEASURED, MILLRACE_RECORDING_VOLUME_S: '10' };
 /** The time in which the first segments are made. */
 const SETTLE_MS = 5000;
-/** Media for several segments after the disk is back. */
+/** How long media is recorded after the disk has continued: several segments. */
 const AFTER_MS = 12_000;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingFrozenWriter({ long }: BenchOptions): Promise<readonly Answer[]> {
   const frozenS = long ? FROZEN_S.asked : FROZEN_S.usual;
   await using server = await startObservedServer({ settings: SETTINGS });
@@ -103,7 +103,7 @@ async function waitingBytes(server: TestServer): Promise<number> {
   return Number(/^millrace_recording_waiting_bytes (\S+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-/** The time at which the first recording leaves something out. */
+/** The wall-clock time at which the first recording leaves out media, in milliseconds. */
 async function gapBegins(server: TestServer): Promise<number> {
   const line = () => server.logLines.find((each) => each.includes('recording has a gap'));
   const found = await waitFor(line, { what: 'a queue that is full', timeoutMs: FULL_WITHIN_MS });
@@ -119,7 +119,7 @@ async function warnedAfterMs(server: TestServer, streams: readonly CreatedStream
   return Math.max(0, (warning as { since: number }).since - sinceMs);
 }
 
-/** Milliseconds until every recording has more than it had. */
+/** Milliseconds until every recording has more segments than at the time of the call. */
 async function goesOn(server: TestServer, streams: readonly CreatedStream[], sinceMs: number): Promise<number> {
   const counts = () => Promise.all(streams.map((stream) => segmentsOf(server, stream)));
   const before = await counts();

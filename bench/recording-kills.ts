@@ -19,8 +19,8 @@ const KILLS = { asked: 100, usual: 10 };
 const LIMIT_S = 0.4;
 const TARGET_DURATION_S = 2;
 /**
- * Frames are shown when they are due. By default ffmpeg rounds their times to the frame rate that it finds at the beginning, and complains
- * when two become the same.
+ * Options with which ffmpeg keeps the times of frames. By default it rounds them to the frame rate that it finds at the beginning, and
+ * complains when two frames then have the same time.
  */
 const TO_NOTHING = ['-vsync', 'passthrough', '-enc_time_base', '-1', '-f', 'null', '-'];
 /** The shortest time before a kill. At least one segment is complete by then. */
@@ -34,7 +34,7 @@ const PROFILES = [
 ];
 const CLIP = { width: 1280, height: 720, fps: 30, gopS: 2, bFrames: 2, bitrateBps: 3_000_000 };
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingKills({ long }: BenchOptions): Promise<readonly Answer[]> {
   const kills = long ? KILLS.asked : KILLS.usual;
   const clip = await encodeClip(CLIP);

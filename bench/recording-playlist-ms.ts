@@ -12,7 +12,7 @@ const SEGMENT_S = 2;
 const HOURS = 4;
 const ROUNDS = 50;
 
-/** Answers it. Sizes, and the cost of viewers, are questions of `dvr-viewers`. */
+/** Answers the question above. `dvr-viewers` asks about sizes and the cost of viewers. */
 export async function recordingPlaylistMs(): Promise<readonly Answer[]> {
   const { recording, grow } = await open(HOURS * 3600);
   const took: number[] = [];

@@ -14,7 +14,7 @@ const ROUNDS = 5;
 const LENGTH_MS = 5000;
 const LIMIT_MS = 1000;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingReadyMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: MEASURED });
   let slowestMs = 0;

@@ -17,7 +17,7 @@ const AWAY_MINUTES = 60;
 const STREAMS = 20;
 const GRACE_MINUTES = 12;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingUploads({ long }: BenchOptions): Promise<readonly Answer[]> {
   await using folder = await temporaryFolder();
   return [await killed(folder.path, long), await away(folder.path)];

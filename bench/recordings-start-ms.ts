@@ -25,7 +25,7 @@ const SETTINGS = {
   MILLRACE_RECORDINGS_S3_SECRET_ACCESS_KEY: 'secret-of-the-bench',
 };
 
-/** Answers it. */
+/** Answers the question above. */
 export async function recordingsStartMs(): Promise<readonly Answer[]> {
   await using empty = await temporaryFolder();
   await using full = await temporaryFolder();

@@ -1,6 +1,6 @@
 /**
- * How much later than in the source can a frame be fetched in a transcoded rendition? Fetched with all frames before it: none can
- * be shown earlier.
+ * How much later than in the source can a frame be fetched in a transcoded rendition? A frame counts as fetched together with all frames
+ * before it, because it cannot be shown earlier.
  */
 
 import { readMediaPlaylist } from '../test/support/hls-playlist.ts';
@@ -14,8 +14,8 @@ const SECONDS = 40;
 const LIMIT_MS = 250;
 
 /**
- * Answers it for a source whose frames come in presentation order, and for one with B-frames, as OBS sends by default. With B-frames, a
- * decoder outputs a frame two frames later here, because frames that are shown earlier are decoded after it.
+ * Answers the question above for a source whose frames come in presentation order, and for one with B-frames, as OBS sends by default. With
+ * B-frames, a decoder outputs a frame two frames later here, because frames that are shown earlier are decoded after it.
  */
 export async function renditionDelayMs(): Promise<readonly Answer[]> {
   return [await delayOf(0), await delayOf(2)];

@@ -19,7 +19,7 @@ const SOURCES: Record<(typeof CONTENTS)[number], string> = {
   life: 'life=size=320x180:mold=10:ratio=0.1:death_color=#C83232:life_color=#00ff00:seed=7,scale=1280:720:flags=bicubic',
 };
 
-/** Answers it. */
+/** Answers the question above. */
 export async function renditionPsnrDb(): Promise<readonly Answer[]> {
   await using peer = await startPeer('psnr.ts', {});
   const rows: (PsnrReport & { readonly name: string })[] = [];

@@ -21,7 +21,7 @@ const ROUNDS = 3;
 const ROUND_BYTES = 2e9;
 const SEGMENT_BYTES = 1e6;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function segmentCpuSPerGb(): Promise<readonly Answer[]> {
   if (!hasNginx()) return [notMeasured(QUESTION, 'nginx is not installed', `<= ${TARGET.times}x`)];
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });

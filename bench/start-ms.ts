@@ -7,7 +7,7 @@ import { inRounds } from './support/statistics.ts';
 
 const ROUNDS = 7;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function startMs(): Promise<readonly Answer[]> {
   const { ms } = await inRounds(ROUNDS, { ms: () => timeStart('npm', 'start') });
   return [atMost('`npm start` -> `/healthz` 200', ms, 600, 'ms')];

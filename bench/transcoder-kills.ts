@@ -22,7 +22,7 @@ const STREAMS = 12;
 const AT_WORK_AFTER_MS = 2000;
 const PROFILE = { name: 'small', bitrate: 200_000, fps: 0, width: 240, height: 136 };
 const SOURCE = { width: 320, height: 180, fps: 30, gopS: 1, bFrames: 0, bitrateBps: 300_000 };
-/** Settings with short playlists, so that soon as much media is removed as is added. */
+/** Settings with short playlists, so that media is soon removed at the rate at which it is added. */
 const SETTINGS = {
   MILLRACE_SEGMENT_TARGET_DURATION_S: '2',
   MILLRACE_PLAYLIST_WINDOW_S: '12',
@@ -42,7 +42,7 @@ interface Held {
   readonly descriptors: number;
 }
 
-/** Answers it. */
+/** Answers the question above. */
 export async function transcoderKills({ long }: BenchOptions): Promise<readonly Answer[]> {
   const kills = long ? KILLS.asked : KILLS.usual;
   const clip = await encodeClip(SOURCE);

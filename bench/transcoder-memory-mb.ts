@@ -16,7 +16,7 @@ const SAMPLE_EVERY_MS = 2000;
 /** The memory of a process at rest varies by this much. */
 const NOISE_MB = 2;
 
-/** Answers both. */
+/** Answers both questions. */
 export async function transcoderMemoryMb({ long }: BenchOptions): Promise<readonly Answer[]> {
   const minutes = long ? MINUTES.asked : MINUTES.usual;
   await using ladders = await startLadders(1, LADDER, await sourceClip(LADDER));

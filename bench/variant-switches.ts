@@ -44,7 +44,7 @@ interface Seen {
   readonly switches: number;
 }
 
-/** Answers it. */
+/** Answers the question above. */
 export async function variantSwitches(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   // A browser that is starting uses all of the CPU for a moment.
@@ -202,7 +202,7 @@ const WATCH = `(async () => {
     next = order[(seen.switches * (1 + Math.floor(seen.switches / order.length) % (order.length - 1))) % order.length];
   };
   hls.on('hlsLevelUpdated', (_event, { details }) => {
-    // As the player page does, and for its reason: at the start of a segment.
+    // Switches at the start of a segment, as the player page does (hls-engine.js has the reason).
     if (next === undefined || details.partList?.at(-1)?.index !== 0) return;
     hls.loadLevel = next;
     next = undefined;

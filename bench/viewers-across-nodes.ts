@@ -19,11 +19,11 @@ import { percentile } from './support/statistics.ts';
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 const FEW = 20;
 const MANY = 2000;
-/** How many processes the viewers run in. A single one would be too busy itself to see when it was woken. */
+/** The number of processes that the viewers run in. A single process would be too busy to measure when its viewers were woken. */
 const PROCESSES = 2;
 const SECONDS = { asked: 60, usual: 15 };
 const LIMIT = { times: 1.2, laterMs: 30 } as const;
-/** The share of parts that a crowd must have received: one that this machine could not keep up with shows nothing. */
+/** The share of parts that a crowd must have received. With less, this machine could not keep up, and the measurement shows nothing. */
 const MUST_HAVE_HAD = 0.95;
 
 /** What one crowd of viewers cost the owner, and what it saw. */

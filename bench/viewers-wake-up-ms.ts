@@ -13,12 +13,12 @@ import { percentile } from './support/statistics.ts';
 
 const SHAPE = { fps: 30, gopS: 2, bitrateBps: 300_000 };
 const VIEWERS = 1000;
-/** One would be too busy itself to see when it was woken. */
+/** The number of processes that the viewers run in. A single process would be too busy to measure when its viewers were woken. */
 const PROCESSES = 2;
 const SECONDS = 20;
 const LIMIT_MS = 60;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function viewersWakeUpMs(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using live = await broadcast(server, SHAPE);
@@ -35,7 +35,7 @@ export async function viewersWakeUpMs(): Promise<readonly Answer[]> {
   const errors = reports.flatMap((report) => report.errors);
   const delaysMs = [...new Set(reports.flatMap(({ listedAtMs }) => [...listedAtMs.keys()]))].flatMap((part) => {
     const times = reports.flatMap(({ listedAtMs }) => listedAtMs.get(part) ?? []);
-    // It exists no later than the first of a thousand knows it.
+    // A part exists at the latest when the first viewer knows of it.
     const existsAtMs = times.reduce((a, b) => Math.min(a, b));
     return existsAtMs < since ? [] : times.map((atMs) => atMs - existsAtMs);
   });

@@ -13,7 +13,7 @@ const WEBHOOKS = 20;
 const EVENTS = 300;
 const CLIENTS = 8;
 
-/** Answers it. */
+/** Answers the question above. */
 export async function webhooksPerS(): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { ...MEASURED, ...LAB } });
   await using receiver = await startMeasuringReceiver();

@@ -23,10 +23,10 @@ export interface Sent {
   connections: number;
 }
 
-/** What an attack works with. */
+/** The server that an attack is aimed at, and what limits the attack. */
 export interface AttackRun {
   readonly target: Target;
-  /** The loopback addresses it comes from. */
+  /** The loopback addresses from which the attack comes. */
   readonly addresses: readonly string[];
   readonly sent: Sent;
   /** Ends the attack when it aborts. */
@@ -40,7 +40,7 @@ export type Attack = (run: AttackRun) => Promise<void>;
 export const STRANGER_RATE = { requestsPerS: 10_000, bytesPerS: 12_500_000 } as const;
 
 const TICK_MS = 10;
-/** How many seconds' worth of what was not sent in time may be sent later. */
+/** When sending was delayed, the amount of this many seconds may be sent later, and the rest is left out. */
 const MAX_DEBT_S = 0.05;
 
 /** Allows an amount a second, in small steps. */

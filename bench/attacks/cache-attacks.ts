@@ -9,7 +9,7 @@ import type { Attack, AttackRun } from './attack.ts';
 
 const REQUESTS_PER_S = 100;
 const SEGMENTS_AHEAD = 6;
-/** How many parts a segment of 4 s has. */
+/** How many parts of each segment are asked for. A segment of the watched stream has about half as many. */
 const PARTS = 13;
 /** How many init segments are asked for, as if the renditions of the session changed. */
 const INITS = 3;

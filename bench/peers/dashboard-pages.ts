@@ -4,19 +4,19 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LeanConnection, requestHead } from '../support/lean-http.ts';
 
-/** What to ask where. */
+/** The pages to open, and their requests. */
 export interface DashboardPagesJob {
   readonly port: number;
   readonly pages: number;
-  /** Of a browser that is signed in. */
+  /** The header `authorization` of a browser that is signed in. */
   readonly authorization: string;
   readonly eventStream: string;
-  /** What a page asks for in each period, and when in it, in milliseconds. In the order of time. */
+  /** The requests of a page in each period, and the time of each from the start of the period, in milliseconds, ascending. */
   readonly requests: readonly { readonly path: string; readonly atMs: number }[];
   readonly periodMs: number;
 }
 
-/** What they did so far. */
+/** The requests of all pages so far. */
 export interface DashboardPagesReport {
   readonly answered: number;
   /** Answers other than 2xx and 404. A stream that is not transcoded has no thumbnail. */

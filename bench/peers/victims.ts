@@ -37,7 +37,7 @@ export interface VictimsReport {
   readonly faults: readonly string[];
 }
 
-/** After how long an encoder or a player comes back. */
+/** How long an encoder or a player that was disconnected waits before it connects again. */
 const RETRY_MS = 500;
 
 let parts: PartLatency[] = [];
@@ -87,7 +87,7 @@ function start({ rtmpPort, streams, shape, localAddress, certificate }: VictimsJ
   }
 }
 
-/** Starts something again whenever it ends, and notes why it ended if that counts by then. */
+/** Runs a task again whenever it ends. An error is noted as a fault if `counts` returns true by then. */
 async function again(who: string, counts: () => boolean, once: () => Promise<void>): Promise<void> {
   for (;;) {
     await once().catch((error: unknown) => {

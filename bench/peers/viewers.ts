@@ -18,7 +18,9 @@ export interface ViewersReport {
   readonly errors: readonly string[];
 }
 
-/** How long readers may take until their first part. Later ones count as errors, so that the others are not kept waiting. */
+/**
+ * How long readers may take until their first part. A reader that takes longer counts as an error, so that the others are not kept waiting.
+ */
 const READY_WITHIN_MS = 60_000;
 
 const leaving = new AbortController();

@@ -12,7 +12,7 @@ export interface AttackReport extends Sent {
   readonly seconds: number;
 }
 
-/** The niceness of attackers, so that they take no CPU time from the processes that are measured. */
+/** The niceness of attackers, so that they take little CPU time from the processes that are measured. */
 const NICENESS = 10;
 
 /** Attacks for as long as `work` takes. */

@@ -41,9 +41,9 @@ export interface Attacked {
   readonly sent: AttackReport;
 }
 
-/** How long is waited after an attack: what it leaves behind counts as its effect. */
+/** How long an interval is observed beyond its end, because what an attack leaves behind counts as its effect. */
 const SETTLE_MS = 1500;
-/** After how long viewers that still have no part are given up. */
+/** The longest wait for each viewer's first part after an interval. A viewer that gets none by then is a fault. */
 const LATEST_PART_MS = 60_000;
 const ASK_EVERY_MS = 250;
 const MS_PER_MINUTE = 60_000;

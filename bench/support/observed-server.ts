@@ -1,5 +1,5 @@
 /**
- * The program itself in a process of its own, which can also be asked how long its event loop was blocked.
+ * The real program in a process of its own, which also reports how long its event loop was blocked.
  */
 import { once } from 'node:events';
 import { connect } from 'node:net';

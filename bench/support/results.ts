@@ -23,7 +23,7 @@ export interface Row extends Answer {
   readonly long: boolean;
 }
 
-/** Head of the table. */
+/** The heading of the table. */
 export const TABLE_HEAD =
   '| bench | question | measured | against | ratio | must reach | | run |\n|---|---|---|---|---|---|---|---|';
 
