@@ -3,11 +3,9 @@
  * its own. Run by `npm run test:installs`.
  */
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { ApiClient } from '#test/support/api-client.ts';
+import { freePort } from '#test/support/free-port.ts';
 import { startPublisher } from '#test/support/publisher.ts';
 import { blocksRunBy } from '#test/support/shell-blocks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -23,15 +21,6 @@ function words(command: string): string[] {
     .replaceAll('\\\n', ' ')
     .split(' ')
     .filter((word) => word !== '');
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return `${port}`;
 }
 
 describe('the container', needsContainers(), () => {
