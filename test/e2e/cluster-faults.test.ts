@@ -16,7 +16,7 @@ import { everyRenditionHasSegment, get, mediaPlaylistUris, watch } from './viewe
 
 /** How long the sessions of a dead node may stay active in the store. */
 const WITHIN_FIFTEEN_SECONDS = { timeoutMs: 15_000 };
-/** A node that is back after so long has its lease still, whenever it renewed it before. */
+/** A node that is back within this time still has its lease, whenever it renewed it last. */
 const SURELY_IN_TIME_MS = 4000;
 /** Longer than the lease of a node. */
 const OUTAGE_MS = 8000;

@@ -33,7 +33,7 @@ import { variantsListed, type Watched } from './viewer.ts';
 
 const FPS = 30;
 const DURATION_S = 6;
-/** The time between two beeps. */
+/** When the transcoder is killed, in milliseconds since the start of the publish: between two beeps. */
 const KILLED_AT_MS = 3400;
 /** More than the length of an audio packet. */
 const AUDIO_PACKET_MS = 25;
@@ -45,7 +45,7 @@ const IN_STEP_S = 0.06;
 /** Renditions that Millrace encodes add only the milliseconds by which RTMP rounds timestamps. */
 const ENCODED_IN_STEP_S = 0.01;
 
-/** How far renditions may lag behind the source: a target duration, because one may have just begun on a busy machine. */
+/** How far renditions may lag behind the source: two target durations, because one may have just begun on a busy machine. */
 const RENDITIONS_BEHIND_S = 4;
 
 /** A publish, and the expected result. */

@@ -23,11 +23,11 @@ import { publishWatched } from './stepped-watch.ts';
 import type { Viewing, Watched } from './viewer.ts';
 
 const FPS = 30;
-/** Audio and video that are in step: how long a frame is missing is judged by the audio that comes meanwhile. */
+/** The length of media that is sent at once. Audio and video stay together, because the audio shows for how long no frame has come. */
 const STEP_MS = 100;
 /** The largest allowed distance between audio and video. */
 const IN_STEP_S = 0.04;
-/** How far video may lag behind the audio: a target duration and a part. */
+/** How far video may lag behind the audio: the longest target duration of these tests, which is 4 s, and a part. */
 const STEP_S = 4.5;
 /** Rules for a source that pauses: no part target fits it. */
 const VARIABLE = { stepS: STEP_S, unsteady: ['source'] };
