@@ -77,7 +77,7 @@ test('an attempt with an unknown key is seen from its own address for two minute
   assert.equal(own.isFromHere, true);
 });
 
-test("an attempt from one's own address that was meant for somebody else's stream tells nothing of that stream", async (t) => {
+test("an attempt from one's own address that was meant for somebody else's stream reveals nothing about that stream", async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');
   const userId = 'somebody else' as UserId;

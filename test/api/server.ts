@@ -1,5 +1,5 @@
 /**
- * The running API over a real store in a temporary folder. Only live sessions and the time are set by tests.
+ * The running API with a real store in a temporary folder. Tests set the live sessions and the time. Everything else is real.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -54,7 +54,7 @@ console.log(JSON.stringify({ ...said, word, thread: String(url), posted, stack: 
   return { folder, write, ask, bundles };
 }
 
-test('the program and its threads run from a bundle, and say of their places and in stacks what the files would', async (t) => {
+test('the program and its threads run from a bundle, and state the paths of the source files, also in stacks', async (t) => {
   const { folder, ask, bundles } = await smallClone(t);
   const main = join(folder, 'src/cli/main.ts');
   for (const start of ['first', 'second']) {

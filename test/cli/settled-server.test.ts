@@ -28,7 +28,7 @@ const PAGES = [
   '/api/openapi.json',
 ];
 
-/** A server, and what its main thread has loaded and compiled since it settled. It tells that once, and ends. */
+/** A server, and a function that ends it and returns what its main thread has loaded and compiled since it settled. */
 async function settledServer(t: TestContext) {
   const command = [process.execPath, '--import', NOTED_LOADS, LAUNCHER, 'serve'] as const;
   const { child, finished, http } = await serve(t, { command, settings: { DATA_DIR: await dataFolder(t) } });

@@ -6,7 +6,7 @@ import { Mutator } from './mutator.ts';
 import { Random } from './random.ts';
 import { behaviour, DEFAULT_MAX_BYTES, type Reader, type Target } from './target.ts';
 
-/** The longest time that reading an input may take: the event loop serves nobody else meanwhile. */
+/** The longest time that reading an input may take, because it blocks the event loop. */
 const SLOW_MS = 10;
 /** How often a slow input is read again: a machine is slow at times, but a slow parser is slow every time. */
 const REPEATS = 8;

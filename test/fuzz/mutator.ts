@@ -105,7 +105,7 @@ export class Mutator {
     }
   }
 
-  /** A number that could be right, or nearly right, as the length of the bytes that follow. */
+  /** A number that may be the length of the bytes that follow, or nearly that. */
   #lengthFromHere(): number {
     return Math.max(0, this.#random.below(this.#length + 1) + this.#random.below(5) - 2);
   }

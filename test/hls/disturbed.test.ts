@@ -17,7 +17,7 @@ const { signal } = new AbortController();
 
 type Write = Presentation['write'];
 
-/** Puts itself between a session and its presentation: `take` passes on each event, drops it, or adds others. */
+/** Makes a function that intercepts the events of a presentation: `take` passes on each event, drops it, or adds others. */
 function intercept(take: (write: Write, ...event: Parameters<Write>) => void) {
   return (presentation: Presentation): void => {
     const write = presentation.write.bind(presentation);
@@ -40,7 +40,7 @@ function gaps(fromS: number, untilS: number): readonly SessionEvent[] {
 const both = { video: videoTrack(), audio: audioTrack() };
 /** Video may lag behind audio by a target duration and a part, because a source may send no frames for a while. */
 const PAUSE_STEP_S = 4.9;
-/** Missing audio is waited for, and a part more. */
+/** How far renditions may be apart: the second for which missing audio is waited for, and a part. */
 const STEP_S = 1.5;
 
 async function playlistOf(feed: Feed, rendition: string) {

@@ -28,7 +28,7 @@ import { audioTrack, videoTrack } from '../support/hls-feed.ts';
 import { wholeFragment } from '../support/whole-fragment.ts';
 
 const TRACKS: readonly Track[] = [videoTrack(), audioTrack()];
-/** In memory where that is possible, because thousands of files are made durable. */
+/** The parent of the tests' folders: in memory where that is possible, because thousands of files are made durable. */
 const TEMPORARY = existsSync('/dev/shm') ? '/dev/shm' : tmpdir();
 const MANIFEST = { version: 1, sessionId: 'session', epoch: 0, targetDurationS: 2 } as const;
 const PARTS_PER_SEGMENT = 3;
@@ -46,7 +46,9 @@ const inits: readonly InitRecord[] = TRACKS.map((track, rendition) => ({
   bytes: initSegment(track),
 }));
 
-/** Every part differs from all others, so that one that was adopted is known to be whole and in its place. */
+/**
+ * The bytes of a part. They differ from those of all other parts, so that a test can see whether an adopted part is whole and in its place.
+ */
 function partBytes(rendition: number, number: number, part: number): Uint8Array {
   const track = TRACKS[rendition]!;
   const dts = ticks((number * PARTS_PER_SEGMENT + part) * track.timescale);

@@ -26,7 +26,7 @@ const never = new AbortController().signal;
 const noStill = () => assert.fail('no picture is made');
 
 interface World {
-  /** The time elsewhere. */
+  /** The clock of the other machine. */
   readonly time: SteppedTime;
   readonly server: ObjectServer;
   readonly studio: Studio;

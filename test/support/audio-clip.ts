@@ -25,7 +25,7 @@ const SAMPLE_RATE = 48_000;
 /** The speaker positions of mono, stereo and 5.1. */
 const SPEAKERS = { 1: 0x4n, 2: 0x3n, 6: 0x3fn } as const;
 
-/** What to make. The default is 3 s of stereo in packets of 20 ms. */
+/** Which audio {@link makeAudioClip} makes. The default is 3 s of stereo in packets of 20 ms. */
 export interface AudioClipOptions {
   readonly channels?: 1 | 2 | 6;
   readonly seconds?: number;

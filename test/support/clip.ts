@@ -17,7 +17,7 @@ import { markAt, VIDEO_TRACK } from './tracks.ts';
 
 Log.setLevel(AV_LOG_QUIET);
 
-/** What to make. The default is 2 s of 640x360 at 30 frames per second with a keyframe every second. */
+/** Which video {@link makeClip} makes. The default is 2 s of 640x360 at 30 frames per second with a keyframe every second. */
 export interface ClipOptions {
   /** At least 320. */
   readonly width?: number;

@@ -63,9 +63,9 @@ export interface FeedOptions {
   readonly fps?: number;
   /** Frames from keyframe to keyframe. */
   readonly gop?: number;
-  /** Milliseconds as RTMP has them, or exact ticks. */
+  /** Whether times are rounded to milliseconds, as in RTMP. Otherwise they are exact ticks. */
   readonly rounded?: boolean;
-  /** Presentation time after decoding time, in milliseconds. */
+  /** How long after its decoding time each frame is presented, in milliseconds. */
   readonly delayMs?: number;
   readonly video?: VideoTrack | undefined;
   readonly audio?: AudioTrack | undefined;

@@ -47,7 +47,7 @@ const MEDIA_TAGS = [
 ];
 const REPEATED_TAGS = ['EXT-X-PRELOAD-HINT', 'EXT-X-RENDITION-REPORT'];
 
-/** Rules one media playlist must keep by itself. */
+/** Checks the rules that one media playlist must keep by itself. */
 export function checkMediaPlaylist(text: string, context: MediaContext = {}): readonly Violation[] {
   const playlist = readMediaPlaylist(text);
   const report = new Report();
@@ -63,7 +63,7 @@ export function checkMediaPlaylist(text: string, context: MediaContext = {}): re
   return report.violations;
 }
 
-/** Rules on how a media playlist may change from reload to reload. The texts are full playlists in the order they came. */
+/** Checks how a media playlist changes from reload to reload. The history is in the order in which the playlists came. */
 export function checkRendition(history: readonly Reload[]): readonly Violation[] {
   const report = new Report();
   const playlists = history.map(({ text }) => readMediaPlaylist(text));
@@ -77,7 +77,7 @@ export function checkRendition(history: readonly Reload[]): readonly Violation[]
 }
 
 /**
- * Rules over all media playlists of a presentation, taken at one moment.
+ * Checks the rules that all media playlists of a presentation must keep together, as loaded at one moment.
  * @param options.stepS how far apart the ends of the playlists may be, one part target by default
  * @param options.behind the same playlists, loaded once more after all of the first ones. Playlists that are loaded one by one show different
  *   moments, but by the second time each must be as far as all of the others were the first time.
@@ -118,7 +118,7 @@ export function checkPresentation(
   return report.violations;
 }
 
-/** Rules on a multivariant playlist (§4.4.6, Apple 9). */
+/** Checks the rules for a multivariant playlist (§4.4.6, Apple 9). */
 export function checkMultivariant(text: string): readonly Violation[] {
   const report = new Report();
   const lines = text.split('\n').filter((line) => line !== '');
@@ -430,7 +430,7 @@ function endOf({ segments }: MediaPlaylist): number {
   return last === undefined ? Number.NaN : startOf(last) + durationOf(last) * 1000;
 }
 
-/** One number that grows with every segment and part. */
+/** A position that grows with every segment and part that a playlist lists. */
 function reaches({ segments }: MediaPlaylist): number {
   const last = segments.at(-1);
   if (last === undefined) return 0;

@@ -3,7 +3,7 @@
  */
 import { createFile, type ISOFile, Log, MP4BoxBuffer, type Sample } from 'mp4box';
 
-/** A sample as mp4box found it, times in ticks of the track's timescale. */
+/** A sample as mp4box found it. Times are in ticks of the track's timescale. */
 export interface ReadSample {
   readonly dts: number;
   readonly pts: number;
@@ -37,7 +37,7 @@ export interface ReadTrack {
 /**
  * Reads an init segment and the media after it, as a player would append them.
  * @param init an init segment of one track
- * @param media parts or segments of the same rendition, in playlist order; none is fine
+ * @param media parts or segments of the same rendition, in playlist order; may be empty
  * @throws {Error} when mp4box finds fault with a box, a box is unknown to it, or bytes are left over
  */
 export function readTrack(init: Uint8Array, ...media: readonly Uint8Array[]): ReadTrack {

@@ -15,7 +15,7 @@ import { drawPicture } from './test-pattern.ts';
 
 const run = promisify(execFile);
 
-/** What to make. */
+/** Which video {@link encodeNumbered} makes. */
 export interface NumberedOptions {
   readonly codec: 'h264' | 'h265' | 'av1';
   /** The encoder and its options. */

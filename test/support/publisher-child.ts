@@ -9,10 +9,10 @@ import { AudioEncoder, VideoEncoder } from './encoders.ts';
 import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
 
 /** The step in which media is sent when there is only audio: about one audio frame. */
-const SOUND_STEP_S = 0.02;
+const AUDIO_STEP_S = 0.02;
 
 /** How far audio is sent beyond a video frame that has not come yet. It is longer than the delay of any encoder. */
-const SOUND_AHEAD_US = 300_000n;
+const AUDIO_AHEAD_US = 300_000n;
 
 type EndReason = PublisherReport['reason'];
 
@@ -46,12 +46,12 @@ async function publish(job: PublisherJob, progress: { frames: number; worstDelay
   using video = job.video && new VideoEncoder(output, job.video, job.startTimeS);
   using audio = job.audio && new AudioEncoder(output, job.audio, job.startTimeS);
   // Without this, the muxer holds audio back for up to ten seconds while it waits for video.
-  if (job.video && job.video.pauses.length > 0) output.maxInterleaveDelta = SOUND_AHEAD_US;
+  if (job.video && job.video.pauses.length > 0) output.maxInterleaveDelta = AUDIO_AHEAD_US;
   if (output.openOutputSync() < 0) return 'refused';
   if (output.writeHeaderSync() < 0) return 'connection_lost';
 
   const startedAtMs = Date.now();
-  const stepS = job.video ? job.video.fps.den / job.video.fps.num : SOUND_STEP_S;
+  const stepS = job.video ? job.video.fps.den / job.video.fps.num : AUDIO_STEP_S;
   for (; ; progress.frames += 1) {
     const mediaS = progress.frames * stepS;
     const delayMs = Date.now() - startedAtMs - mediaS * 1000;

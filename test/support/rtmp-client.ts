@@ -40,7 +40,7 @@ export class RtmpRefusedError extends Error {
 
 const CHUNK_SIZE = 4096;
 const STREAM_ID = 1;
-/** All media is sent on one chunk stream, as librtmp does. */
+/** The chunk stream on which all media is sent, as librtmp does. */
 const MEDIA_CHUNK_STREAM = 4;
 
 /** One connection. Disposing it destroys the socket. */
@@ -67,7 +67,7 @@ export class RtmpClient implements AsyncDisposable {
 
   /**
    * Opens the connection, and sends nothing yet.
-   * @param options.isDeaf keeps its side open, and goes on sending, when the server has closed its own
+   * @param options.isDeaf whether the client keeps its side open, and goes on sending, after the server has closed the connection
    * @param options.tls over TLS, whatever certificate the server shows
    * @param options.from the local address, any of 127.0.0.0/8, so that a test can have several networks
    */

@@ -12,7 +12,7 @@ import { RtmpClient } from './rtmp-client.ts';
 import { type ServerOptions, startServer, type TestServer } from './server.ts';
 import { waitFor } from './wait-for.ts';
 
-/** Milliseconds of media that are sent at once: shorter than a part, so that every part is there before the next one begins. */
+/** Milliseconds of media that are sent at once: less than a part, so that every part exists before the next one begins. */
 export const STEP_MS = 200;
 /** Longer than the interval of the timers by which sessions are paced. */
 const TURN_MS = 300;
@@ -62,7 +62,7 @@ export interface SteppedPublish {
   readonly beginsAtMs?: number;
   /** Milliseconds of media that are sent at once; {@link STEP_MS} by default. */
   readonly stepMs?: number;
-  /** Steps that are sent although the transcoder lags, because the test has ended or frozen it. None by default. */
+  /** Whether a step is sent although the transcoder lags, because the test has ended or frozen it. No step by default. */
   readonly isUnaided?: (atMs: number) => boolean;
   /** Called after each step with the milliseconds since the start of the publish. The next step waits for it. */
   readonly afterStep?: (atMs: number) => Promise<void>;
@@ -130,7 +130,7 @@ async function hasBegun(server: TestServer, { id }: CreatedStream): Promise<bool
   return health?.source.video !== undefined || health?.source.audio !== undefined;
 }
 
-/** Time has passed since the last packet was sent: a transcoder that does not lag now has dealt with all of them. */
+/** Whether the transcoder has processed all packets that were sent. Call it when time has passed since the last one. */
 async function isIdle(server: TestServer, { id }: CreatedStream): Promise<boolean> {
   const { health } = await server.api.getStream(id);
   return (health?.transcoder?.lag ?? 0) === 0;

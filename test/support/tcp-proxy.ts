@@ -16,8 +16,8 @@ export interface TcpProxy {
   /** Holds back what the server answers from now on, on every connection. */
   muteAnswers(muted: boolean): void;
   /**
-   * Passes on nothing more, in either direction, on the connections on which the client has sent a text that matches. Neither side is notified: this
-   * is a cable that was cut, or a firewall that has forgotten the connection. Says on how many it does so from now on.
+   * Stops forwarding, in both directions, on each connection on which the client has sent a text that matches. Neither side is notified, as when
+   * a cable is cut or a firewall has forgotten the connection. Returns the number of these connections.
    */
   blackHole(sent: RegExp): number;
   /** Resets every connection. New ones are accepted. */

@@ -85,7 +85,7 @@ export function drawAudio(samples: Float32Array, firstSample: number, sampleRate
 }
 
 /**
- * Finds where beeps begin, in samples from the first one given. A beep begins at the first loud sample after 50 ms of silence. What comes
+ * Finds where beeps begin, in samples from the start of `samples`. A beep begins at the first loud sample after 50 ms of silence. The time
  * before the first sample counts as silence.
  */
 export function findBeeps(samples: Float32Array, sampleRate: number): number[] {

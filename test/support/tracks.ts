@@ -71,7 +71,7 @@ export function tracksById(...tracks: readonly Track[]): ReadonlyMap<TrackId, Tr
 /** A packet as an event of a sequence. */
 export const asEvent = (packet: Packet): PacketEvent => ({ type: 'packet', packet });
 
-/** The mark of a segment, without a discontinuity unless said otherwise. */
+/** The mark of a segment, by default without a discontinuity. */
 export function markAt(ordinal: number, changes: Partial<SegmentMark> = {}): SegmentMark {
   return { ordinal, independent: true, discontinuity: false, discontinuitiesBefore: 0, ...changes };
 }

@@ -14,7 +14,7 @@ import type { Target } from '../target.ts';
 const HEADER_BYTES = 7;
 const MAX_NEW_STARTS = 10;
 
-/** A frame that states it is shown 40 ms before it is decoded, as some encoders state for still images. */
+/** A frame whose presentation time is 40 ms before its decoding time, as some encoders state for still images. */
 const LATE_FRAME = Buffer.from(VIDEO_TAGS[1]!);
 LATE_FRAME.writeIntBE(-40, 2, 3);
 
