@@ -3,7 +3,7 @@
  */
 import { gunzipSync } from 'node:zlib';
 import { startServerProcess } from '../test/support/server.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { LeanConnection } from './support/lean-http.ts';
 import { prepareRecordings } from './support/long-recording.ts';
 import { cpuMsDuring } from './support/process-usage.ts';

@@ -4,12 +4,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../test/support/api-client.ts';
 import { transcodersOf } from '../test/support/children.ts';
+import { newCustomer } from '../test/support/customer.ts';
 import { RtmpClient } from '../test/support/rtmp-client.ts';
 import type { Target } from './attacks/attack.ts';
 import { CUSTOMER_ATTACKS } from './attacks/customer-attacks.ts';
 import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
 import { type Clip, encodeClip } from './support/clip.ts';
-import { newCustomer } from './support/customer.ts';
 import { type Attacked, answersOf, attackInTurn, startVictims } from './support/hostile-intervals.ts';
 import { createStreams } from './support/load.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';

@@ -3,12 +3,12 @@
  */
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { HTTP_ATTACKS } from './attacks/http-attacks.ts';
 import { HTTP2_ATTACKS } from './attacks/http2-attacks.ts';
 import { RTMP_ATTACKS } from './attacks/rtmp-attacks.ts';
 import { TLS_ATTACKS } from './attacks/tls-attacks.ts';
 import type { AttackJob } from './peers/attackers.ts';
-import { temporaryFolder } from './support/folder.ts';
 import { type Attacked, answersOf, attackInTurn, startVictims } from './support/hostile-intervals.ts';
 import { createStreams } from './support/load.ts';
 import { startObservedServer } from './support/observed-server.ts';

@@ -7,13 +7,13 @@ import { startDeployedNginx } from '../test/e2e/nginx.ts';
 import { everyRenditionHasSegment, type Watched, watch } from '../test/e2e/viewer.ts';
 import { makeCertificate, writeCertificate } from '../test/support/certificate.ts';
 import { startServerProcess } from '../test/support/server.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { CACHE_ATTACKS } from './attacks/cache-attacks.ts';
 import { hasNginx } from './peers/nginx.ts';
 import { ONE_ADDRESS, VICTIM } from './support/addresses.ts';
 import { whileAttacked } from './support/attacking.ts';
 import { broadcast } from './support/broadcast.ts';
-import { temporaryFolder } from './support/folder.ts';
 import { rateOf } from './support/hostile-intervals.ts';
 import { type Answer, type BenchOptions, notMeasured } from './support/question.ts';
 

@@ -3,7 +3,7 @@
  */
 import { createHash } from 'node:crypto';
 import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { LeanConnection } from './support/lean-http.ts';
 import { prepareRecordings, RECORDED_AT_MS } from './support/long-recording.ts';
 import { cpuMsDuring, residentBytes } from './support/process-usage.ts';

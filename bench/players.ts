@@ -26,7 +26,7 @@ const MAX_LATENCY_S = 5;
  */
 const MAX_LATENCY_OF_SEGMENTS_S = 8;
 const PLAYS_SEGMENTS = new Set(['hls.js, lowLatencyMode off', 'mpv', 'VLC']);
-/** GStreamer's demuxers begin further back whatever the playlist asks for, so their latency is reported, and limited only by the patience. */
+/** GStreamer's demuxers begin further back whatever the playlist asks for, so their latency is only limited by {@link PATIENCE_MS}. */
 const OWN_LATENCY = /^hlsdemux/;
 
 /** The answer for a case, without the name of the case. */

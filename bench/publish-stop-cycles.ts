@@ -4,8 +4,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { newCustomer } from '../test/support/customer.ts';
 import { waitFor } from '../test/support/wait-for.ts';
-import { newCustomer } from './support/customer.ts';
 import { createStreams } from './support/load.ts';
 import { type ObservedServer, startObservedServer } from './support/observed-server.ts';
 import { type PeerProcess, startPeer } from './support/peer-process.ts';

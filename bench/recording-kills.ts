@@ -6,11 +6,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { recordedViolations } from '../test/support/event-playlist-rules.ts';
 import { type MediaPlaylist, readMediaPlaylist } from '../test/support/hls-playlist.ts';
 import { readMovie, readTrack } from '../test/support/iso-bmff.ts';
-import { liveEnd, runEnds } from '../test/support/recorded-ends.ts';
+import { liveEdge, runEnds } from '../test/support/recorded-ends.ts';
 import { type ServerProcess, startServerProcess } from '../test/support/server.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { waitFor } from '../test/support/wait-for.ts';
 import { encodeClip } from './support/clip.ts';
-import { temporaryFolder } from './support/folder.ts';
 import { publishTo } from './support/load.ts';
 import { type Answer, type BenchOptions, firstOf, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
@@ -83,13 +83,6 @@ export async function recordingKills({ long }: BenchOptions): Promise<readonly A
   } finally {
     await server[Symbol.asyncDispose]();
   }
-}
-
-/** The wall-clock time of the end of what live viewers can get now. */
-async function liveEdge(server: ServerProcess, playbackId: string): Promise<number> {
-  const index = server.playlistUrl(playbackId);
-  const name = /^.*source\.m3u8$/m.exec(await (await fetch(index)).text())?.[0] ?? '';
-  return liveEnd(readMediaPlaylist(await (await fetch(new URL(name, index))).text()));
 }
 
 async function readyUrl(server: ServerProcess, streamId: string): Promise<string | undefined> {

@@ -8,7 +8,7 @@ import { killUploads } from '../test/support/killed-uploads.ts';
 import { startObjectServer } from '../test/support/object-server.ts';
 import { WrittenRecording } from '../test/support/recording-folder.ts';
 import { SteppedTime } from '../test/support/stepped-time.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 
 const KILLS = { asked: 100, usual: 20 };

@@ -9,7 +9,7 @@ import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { SOME_EXTENT, someReceipt, someSession, someStream, someUser } from '../test/support/sample-records.ts';
 import { startServerProcess } from '../test/support/server.ts';
-import { temporaryFolder } from './support/folder.ts';
+import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import { type Answer, atMost, show } from './support/question.ts';
 import { MEASURED } from './support/settings.ts';
 import { inRounds } from './support/statistics.ts';

@@ -10,8 +10,8 @@ import type { VideoTrack } from '#media/track.ts';
 import { libx264 } from '#transcode/encoders/libx264.ts';
 import { planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
 import { freePort } from '../../test/support/free-port.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { temporaryFolder } from '../support/folder.ts';
 import type { Ladder } from '../support/ladder.ts';
 
 /** A folder in memory, so that the speed of a disk has no influence. */

@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { freePort } from '../../test/support/free-port.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { temporaryFolder } from '../support/folder.ts';
 import { runNginx } from './nginx.ts';
 
 const MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so';

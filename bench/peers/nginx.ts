@@ -6,8 +6,8 @@ import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort } from '../../test/support/free-port.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import { waitFor } from '../../test/support/wait-for.ts';
-import { temporaryFolder } from '../support/folder.ts';
 
 /** A running nginx. */
 export interface Nginx extends AsyncDisposable {

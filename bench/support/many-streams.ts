@@ -15,7 +15,7 @@ import type { Receipt } from '#store/receipt.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someUser } from '../../test/support/sample-records.ts';
-import { temporaryFolder } from './folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 /** Rows written by one transaction. */
 const BATCH = 20_000;

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../test/support/free-port.ts';
-import { temporaryFolder } from './folder.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 
 /**
  * Runs a command that starts the service with an empty data folder, until `/healthz` answers 200.

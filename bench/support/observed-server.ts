@@ -6,8 +6,8 @@ import { connect } from 'node:net';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { type ServerOptions, type ServerProcess, startServerProcess } from '../../test/support/server.ts';
+import { temporaryFolder } from '../../test/support/temporary-folder.ts';
 import type { InsideQuestion, LoopReport, MemoryReport } from '../peers/inside-server.ts';
-import { temporaryFolder } from './folder.ts';
 
 const INSIDE = pathToFileURL(join(import.meta.dirname, '../peers/inside-server.ts')).href;
 

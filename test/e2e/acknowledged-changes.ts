@@ -3,7 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { ApiClient, type StreamObject } from '../support/api-client.ts';
+import type { StreamObject } from '../support/api-client.ts';
+import { newCustomer } from '../support/customer.ts';
 import type { ServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Broadcast, broadcast, CUTS, type Cut, endReason } from './cuts.ts';
@@ -30,7 +31,7 @@ export function broadcasts(
     ...CUTS.map(async (cut) => ({ cut, live: parts.use(await broadcast(owner, other)) })),
     (async () => ({
       cut: SUSPENDED_USER,
-      live: parts.use(await broadcast(owner, other, await newUser(owner))),
+      live: parts.use(await broadcast(owner, other, await newCustomer(owner, randomUUID()))),
     }))(),
   ]);
 }
@@ -96,15 +97,3 @@ export async function sessionsOf(server: ServerProcess, stream: StreamObject): P
 /** Requests a stream, or a path below it, as an admin does who names its user. */
 const ask = (server: ServerProcess, { id, userId }: StreamObject, below = '') =>
   server.api.request('GET', `/stream/${id}${below}?userId=${userId}`);
-
-/** A client of the API for a user who is not an admin. */
-async function newUser({ url, api }: ServerProcess): Promise<ApiClient> {
-  const made = async (path: string, body: object) => {
-    const answer = await api.request('POST', path, body);
-    assert.equal(answer.status, 201, await answer.clone().text());
-    return (await answer.json()) as { id: string; key: string };
-  };
-  const { id: userId } = await made('/user', { name: randomUUID() });
-  const { key } = await made('/api-token', { userId, name: 'streams' });
-  return new ApiClient(`${url}/api`, key);
-}

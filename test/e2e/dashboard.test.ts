@@ -3,14 +3,12 @@
  */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import { run } from '../cli/millrace.ts';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { startReceiver } from '../support/webhook-receiver.ts';
 import { DESK, startDashboard, type TestDashboard } from './dashboard-browser.ts';
 
 suite('the dashboard', NEEDS_CHROMIUM, () => {
@@ -321,7 +319,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('dialog').getByText('told of').waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('button', { name: 'Send again' }).click();
-    await waitFor(() => receiver.count() === 2, { what: 'the repeat' });
+    await waitFor(() => receiver.received.length === 2, { what: 'the repeat' });
     assert.deepEqual(errors, []);
   });
 
@@ -335,7 +333,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('The test event was answered with 200 OK.').waitFor();
     const row = page.getByRole('row', { name: /webhook\.test/ });
     await row.getByText('200 OK').waitFor();
-    assert.deepEqual([receiver.count(), errors], [1, []]);
+    assert.deepEqual([receiver.received.length, errors], [1, []]);
   });
 
   test('a long list is gone through to its end and back, is renewed where it is shown, and has at most 300 rows in the page', async () => {
@@ -399,23 +397,3 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await server.api.request('DELETE', `/stream/${id}`);
   });
 });
-
-/** A receiver of webhooks that takes everything. */
-async function startReceiver() {
-  let received = 0;
-  const receiving = createServer((request, response) => {
-    received += 1;
-    request.resume();
-    response.end('ok');
-  });
-  receiving.listen(0, '127.0.0.1');
-  await once(receiving, 'listening');
-  return {
-    url: `http://127.0.0.1:${(receiving.address() as AddressInfo).port}/`,
-    count: () => received,
-    async [Symbol.asyncDispose]() {
-      receiving.closeAllConnections();
-      receiving.close();
-    },
-  };
-}

@@ -5,8 +5,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { chmod, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { startApp } from '#app.ts';
@@ -24,6 +23,7 @@ import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
@@ -78,7 +78,7 @@ describe('while a stream is live', { concurrency: true }, () => {
 
   test('a database whose files are gone affects only the API', async () => {
     await using parts = new AsyncDisposableStack();
-    const dataDir = await temporaryFolder(parts);
+    const dataDir = parts.use(await temporaryFolder()).path;
     const away = `${dataDir}-away`;
     {
       await using server = await startServerProcess({ dataDir });
@@ -102,7 +102,7 @@ describe('while a stream is live', { concurrency: true }, () => {
 
   test('a disk that takes seconds for each commit delays no part', async () => {
     await using parts = new AsyncDisposableStack();
-    const dataDir = await temporaryFolder(parts);
+    const dataDir = parts.use(await temporaryFolder()).path;
     const faults = createFaults();
     const server = await startWithFaults(dataDir, faults, parts);
     await assertUnnoticed(server, async ({ server: { api }, goesOn }) => {
@@ -248,7 +248,7 @@ async function startWithFaults(
 async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultyServer; fill(): void; free(): void }> {
   await using parts = new AsyncDisposableStack();
   if (CAN_MOUNT) {
-    const dataDir = await temporaryFolder(parts);
+    const dataDir = parts.use(await temporaryFolder()).path;
     const disk = parts.use(mountSmallDisk(dataDir, DISK_MB));
     const server = parts.use(await startServerProcess({ dataDir }));
     const running = parts.move();
@@ -259,7 +259,7 @@ async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultySer
       [Symbol.asyncDispose]: () => running.disposeAsync(),
     };
   }
-  const dataDir = await temporaryFolder(parts);
+  const dataDir = parts.use(await temporaryFolder()).path;
   const faults = createFaults();
   const server = await startWithFaults(dataDir, faults, parts);
   const running = parts.move();
@@ -273,18 +273,12 @@ async function startOnSmallDisk(): Promise<AsyncDisposable & { server: FaultySer
 
 async function readOnlyFolder(parts: AsyncDisposableStack): Promise<string> {
   if (CAN_MOUNT) {
-    const folder = await temporaryFolder(parts);
+    const folder = parts.use(await temporaryFolder()).path;
     parts.use(mountSmallDisk(folder, DISK_MB));
     execFileSync('mount', ['-o', 'remount,ro', folder]);
     return folder;
   }
-  const folder = await temporaryFolder(parts);
+  const folder = parts.use(await temporaryFolder()).path;
   await chmod(folder, 0o500);
   return folder;
-}
-
-async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  parts.defer(() => rm(path, { recursive: true, force: true }));
-  return path;
 }

@@ -13,26 +13,17 @@ import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 import { variantsListed } from './viewer.ts';
 
 /** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
 const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
 
 /** Waits until the page shows a state. */
-const showing = (page: Page, state: string) =>
-  page.locator(`html[data-state="${state}"]`).waitFor({ state: 'attached', timeout: 60_000 });
+const showing = (page: Page, state: string) => untilShown(page, 'state', state);
 
 /** Waits until the page shows a notice. */
 const noticing = (page: Page, title: string) => page.locator('#notice-title').getByText(title).waitFor();
-
-/** The position of the video in seconds. */
-const position = async (page: Page) => Number(await page.evaluate('document.getElementById("video").currentTime'));
-
-/** Waits until the video has played half a second. */
-async function moving(page: Page): Promise<void> {
-  const from = await position(page);
-  await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'a picture that moves' });
-}
 
 suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   const parts = new AsyncDisposableStack();
@@ -146,7 +137,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.equal(await page.locator('#quality').isVisible(), false, 'there is nothing to choose');
     await page.keyboard.press('k');
     await showing(page, 'paused');
-    const pausedAt = await position(page);
+    const pausedAt = await positionOf(page);
     const edge = async () =>
       Number(
         await page.evaluate('(({ seekable }) => seekable.end(seekable.length - 1))(document.getElementById("video"))'),
@@ -154,8 +145,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await waitFor(async () => (await edge()) > pausedAt + 4, { what: 'the live edge to move on' });
     await page.getByRole('button', { name: 'Play' }).first().click();
     await showing(page, 'playing');
-    assert.ok((await position(page)) > pausedAt + 2);
-    await moving(page);
+    assert.ok((await positionOf(page)) > pausedAt + 2);
+    await untilPlaying(page);
   });
 
   test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
@@ -189,7 +180,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await list.selectOption('small');
     await level('small');
     await decoded(320);
-    await moving(page);
+    await untilPlaying(page);
     await publisher.stop();
     await noticing(page, 'The stream has ended');
     // The variant that the viewer chose is not listed when the page begins to play, as on a machine whose transcoder is late.
@@ -209,7 +200,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await page.keyboard.press('Home');
     assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
     await decoded(640);
-    await moving(page);
+    await untilPlaying(page);
     const poster = await page.request.get(String(await page.locator('#video').getAttribute('poster')));
     assert.deepEqual([poster.status(), poster.headers()['content-type']], [200, 'image/jpeg']);
     assert.deepEqual(errors, []);
@@ -227,7 +218,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await page.addInitScript('delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;');
     await page.goto(pageUrl(stream));
     await showing(page, 'playing');
-    await moving(page);
+    await untilPlaying(page);
     assert.equal(await page.locator('#quality').isVisible(), false);
     assert.equal(await page.evaluate('document.getElementById("video").src'), server.playlistUrl(stream.playbackId));
     assert.deepEqual(errors, []);

@@ -6,7 +6,6 @@ import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, suite, test } from 'node:test';
-import type { Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
@@ -17,6 +16,7 @@ import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 
 const FPS = 15;
 /** Little, so that a slow machine can encode, decode and draw it in time. */
@@ -30,19 +30,6 @@ interface Info {
   readonly running: boolean;
   readonly from: number | null;
   readonly duration: number;
-}
-
-/** Waits for an attribute of the page, which says what it shows. */
-const showing = (page: Page, attribute: string, value: string) =>
-  page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });
-
-/** The position of the video in seconds. */
-const position = async (page: Page) => Number(await page.evaluate('document.querySelector("video").currentTime'));
-
-/** Waits until the video has played half a second. */
-async function moving(page: Page): Promise<void> {
-  const from = await position(page);
-  await waitFor(async () => Math.abs((await position(page)) - from) > 0.5, { what: 'the video to play' });
 }
 
 suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
@@ -87,7 +74,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await using watched = await chromium.newPage(options);
       const { page, errors, failedRequests } = watched;
       await page.goto(`${server.url}/play/${stream.playbackId}`);
-      await showing(page, 'state', 'playing');
+      await untilShown(page, 'state', 'playing');
       const seek = page.locator('#seek');
       await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
       const box = (await seek.boundingBox())!;
@@ -97,21 +84,21 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
       await page.mouse.click(box.x + 2, box.y + box.height / 2);
-      await showing(page, 'mode', 'replay');
-      await showing(page, 'state', 'playing');
-      await moving(page);
-      assert.ok((await position(page)) < 6, `it begins at ${await position(page)} s`);
+      await untilShown(page, 'mode', 'replay');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
+      assert.ok((await positionOf(page)) < 6, `it begins at ${await positionOf(page)} s`);
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
       // Keys seek as well.
-      const before = await position(page);
+      const before = await positionOf(page);
       await page.keyboard.press('ArrowRight');
-      await waitFor(async () => (await position(page)) > before + 5, { what: 'a jump of the arrow key' });
+      await waitFor(async () => (await positionOf(page)) > before + 5, { what: 'a jump of the arrow key' });
       await page.getByText('Back to live').click();
-      await showing(page, 'mode', 'live');
-      await showing(page, 'state', 'playing');
-      await moving(page);
+      await untilShown(page, 'mode', 'live');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
       assert.deepEqual([errors, failedRequests], [[], []]);
     }
   });
@@ -123,19 +110,19 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     const { page } = watched;
     await recorded(stream.playbackId, 4);
     await page.goto(`${server.url}/play/${stream.playbackId}`);
-    await showing(page, 'state', 'playing');
+    await untilShown(page, 'state', 'playing');
     await publisher.stop();
-    await showing(page, 'state', 'offline');
+    await untilShown(page, 'state', 'offline');
     await page.getByText('Watch the recording').click();
-    await showing(page, 'mode', 'replay');
-    await showing(page, 'state', 'playing');
-    await moving(page);
+    await untilShown(page, 'mode', 'replay');
+    await untilShown(page, 'state', 'playing');
+    await untilPlaying(page);
     const [asset] = (await (await server.api.request('GET', '/asset')).json()) as { id: string; playbackId: string }[];
     for (const id of [asset!.playbackId, asset!.id]) {
       await page.goto(`${server.url}/play/${id}`);
-      await showing(page, 'mode', 'replay');
-      await showing(page, 'state', 'playing');
-      await moving(page);
+      await untilShown(page, 'mode', 'replay');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
       assert.equal(await page.locator('#live').isVisible(), false);
       assert.equal(await page.locator('#download').isVisible(), true);
     }
@@ -149,14 +136,14 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     const { page, errors } = watched;
     const begins = async (id: string, query: string, atS: number) => {
       await page.goto(`${server.url}/play/${id}${query}`);
-      await showing(page, 'mode', 'replay');
-      await showing(page, 'state', 'playing');
-      await moving(page);
-      assert.ok((await position(page)) >= atS - 0.5, `${query} begins at ${await position(page)} s`);
+      await untilShown(page, 'mode', 'replay');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
+      assert.ok((await positionOf(page)) >= atS - 0.5, `${query} begins at ${await positionOf(page)} s`);
     };
     await begins(stream.playbackId, '?t=6', 6);
     await page.getByText('Back to live').click();
-    await showing(page, 'mode', 'live');
+    await untilShown(page, 'mode', 'live');
     await publisher.stop();
     const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
       id: string;
@@ -208,8 +195,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.equal(made.status, 200, await made.clone().text());
     const { asset } = (await made.json()) as { asset: { playbackId: string } };
     await page.goto(`${server.url}/play/${asset.playbackId}`);
-    await showing(page, 'mode', 'replay');
-    await moving(page);
+    await untilShown(page, 'mode', 'replay');
+    await untilPlaying(page);
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/clip.png` });
   });
 
@@ -278,18 +265,18 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await using watched = await chromium.newPage();
     const { page, failedRequests } = watched;
     await page.goto(`${server.url}/play/${stream.playbackId}#jwt=${jwt}`);
-    await showing(page, 'state', 'playing');
+    await untilShown(page, 'state', 'playing');
     await waitFor(async () => Number(await page.locator('#seek').getAttribute('max')) > 5, { what: 'a time line' });
     await page.keyboard.press('Home');
-    await showing(page, 'mode', 'replay');
-    await showing(page, 'state', 'playing');
-    await moving(page);
+    await untilShown(page, 'mode', 'replay');
+    await untilShown(page, 'state', 'playing');
+    await untilPlaying(page);
     const box = (await page.locator('#seek').boundingBox())!;
     await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
     await page.locator('#preview-picture').waitFor({ state: 'visible' });
     await page.keyboard.press('l');
-    await showing(page, 'mode', 'live');
-    await moving(page);
+    await untilShown(page, 'mode', 'live');
+    await untilPlaying(page);
     assert.deepEqual(failedRequests, []);
   });
 

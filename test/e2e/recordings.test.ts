@@ -13,7 +13,7 @@ import { decode } from '../support/decode.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
 import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { liveEnd, runEnds } from '../support/recorded-ends.ts';
+import { liveEdge, runEnds } from '../support/recorded-ends.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
 import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
@@ -148,7 +148,7 @@ describe('a recorded session', () => {
             what: 'a few seconds of media',
           });
           await sleep(150 * kill); // at another moment of a segment each time
-          edges.push(await liveEdge(server, stream));
+          edges.push(await liveEdge(server, stream.playbackId));
           await server.kill();
           server = await startServerProcess({ settings, dataDir, apiKey });
         }
@@ -216,11 +216,4 @@ async function recordedS(server: TestServer, stream: CreatedStream): Promise<num
   const answer = await fetch(new URL('source.m3u8', url));
   if (answer.status !== 200) return 0;
   return readMediaPlaylist(await answer.text()).segments.reduce((sum, { durationS }) => sum + durationS, 0);
-}
-
-/** The wall-clock time of the end of what live viewers can get now. */
-async function liveEdge(server: TestServer, stream: CreatedStream): Promise<number> {
-  const index = server.playlistUrl(stream.playbackId);
-  const name = /^.*source\.m3u8$/m.exec(String(await fetched(index)))?.[0] ?? '';
-  return liveEnd(readMediaPlaylist(String(await fetched(new URL(name, index).href))));
 }

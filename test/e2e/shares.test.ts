@@ -3,7 +3,8 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
-import { ApiClient, type CreatedStream } from '../support/api-client.ts';
+import type { ApiClient, CreatedStream } from '../support/api-client.ts';
+import { newCustomer } from '../support/customer.ts';
 import { type FlvFileTag, fixtureTags } from '../support/flv-file.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { startServer, type TestServer } from '../support/server.ts';
@@ -25,13 +26,6 @@ before(async () => {
 });
 after(() => server[Symbol.asyncDispose]());
 
-/** Makes a user with an API key. It must not be an admin, because admins have no limits. */
-async function newUser(name: string): Promise<ApiClient> {
-  const created = (await (await server.api.request('POST', '/user', { name })).json()) as { id: string };
-  const token = await server.api.request('POST', '/api-token', { name: `of ${name}`, userId: created.id });
-  return new ApiClient(`${server.url}/api`, ((await token.json()) as { key: string }).key);
-}
-
 const newStream = (api: ApiClient): Promise<CreatedStream> => api.createStream({ name: 'a stream', profiles: [] });
 
 const endReasonOf = async (api: ApiClient, { id }: CreatedStream): Promise<string | undefined> => {
@@ -48,7 +42,7 @@ function* repeated(times: number): Iterable<FlvFileTag> {
 }
 
 test('a publisher above the bitrate of its user is disconnected with the reason, which its session has, too', async () => {
-  const [fast, other] = [await newUser('fast'), await newUser('other')];
+  const [fast, other] = [await newCustomer(server, 'fast'), await newCustomer(server, 'other')];
   const [fastStream, otherStream] = [await newStream(fast), await newStream(other)];
   await using undisturbed = await RtmpClient.publish(server.rtmpPort, otherStream.streamKey);
   undisturbed.tags(fixtureTags());
@@ -66,7 +60,7 @@ test('a publisher above the bitrate of its user is disconnected with the reason,
 });
 
 test('a user at its quota of publishers is refused another one, and other users are not', async () => {
-  const user = await newUser('many');
+  const user = await newCustomer(server, 'many');
   const streams = await Promise.all([1, 2, 3].map(() => newStream(user)));
   await using parts = new AsyncDisposableStack();
   for (const { streamKey } of streams.slice(0, 2)) parts.use(await RtmpClient.publish(server.rtmpPort, streamKey));
@@ -75,7 +69,9 @@ test('a user at its quota of publishers is refused another one, and other users 
     assert.match(error.status.description, /already has 2 publishers, and may have 2/);
     return true;
   });
-  parts.use(await RtmpClient.publish(server.rtmpPort, (await newStream(await newUser('another'))).streamKey));
+  parts.use(
+    await RtmpClient.publish(server.rtmpPort, (await newStream(await newCustomer(server, 'another'))).streamKey),
+  );
   for (let count = 0; count < 4; count++) {
     parts.use(await RtmpClient.publish(server.rtmpPort, (await newStream(server.api)).streamKey));
   }

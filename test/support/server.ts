@@ -5,8 +5,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startApp } from '#app.ts';
@@ -18,6 +16,7 @@ import { openStore } from '#store/open-store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient } from './api-client.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 import { waitFor } from './wait-for.ts';
 
 /** The longest wait for a start, which takes a second of CPU time on a machine that may be busy. */
@@ -72,7 +71,7 @@ export async function startServer(
   options: ServerOptions & { readonly clock?: Clock; readonly longestHoldMs?: number } = {},
 ): Promise<TestServer> {
   await using parts = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? (await temporaryFolder(parts));
+  const dataDir = options.dataDir ?? parts.use(await temporaryFolder()).path;
   const apiKey = options.apiKey ?? randomKey();
   const clock = options.clock ?? systemClock;
   const config = readConfig(environment(dataDir, options));
@@ -109,7 +108,7 @@ export async function startServerProcess(
   options: ServerOptions & { readonly clockAheadMs?: number } = {},
 ): Promise<ServerProcess> {
   await using parts = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? (await temporaryFolder(parts));
+  const dataDir = options.dataDir ?? parts.use(await temporaryFolder()).path;
   const apiKey = options.apiKey ?? randomKey();
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     env: {
@@ -182,12 +181,6 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
 function clockAhead(aheadMs: number): string {
   const source = `const now = Date.now; Date.now = () => now() + ${aheadMs};`;
   return `data:text/javascript,${encodeURIComponent(source)}`;
-}
-
-async function temporaryFolder(parts: AsyncDisposableStack): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  parts.defer(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 const randomKey = (): string => `test_${randomBytes(32).toString('base64url')}`;

@@ -1,5 +1,5 @@
 /**
- * Folders that last as long as a measurement.
+ * Temporary folders, which last as long as a test or a measurement.
  */
 import { mkdtempDisposable } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,4 +7,4 @@ import { join } from 'node:path';
 
 /** Makes an empty folder, which is removed when it is disposed. @param parent where it is made, if the disk matters */
 export const temporaryFolder = (parent = tmpdir()): ReturnType<typeof mkdtempDisposable> =>
-  mkdtempDisposable(join(parent, 'millrace-bench-'));
+  mkdtempDisposable(join(parent, 'millrace-test-'));

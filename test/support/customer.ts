@@ -1,10 +1,14 @@
 /**
- * Customers: users who are not admins, each with an API key of its own.
+ * Customers: users who are not admins, so that quotas apply to them, each with an API key of its own.
  */
-import { ApiClient } from '../../test/support/api-client.ts';
-import type { TestServer } from '../../test/support/server.ts';
+import { ApiClient } from './api-client.ts';
+import type { TestServer } from './server.ts';
 
-/** Makes a user. @returns a client with an API key of that user @throws {Error} with the server's answer, when it refuses */
+/**
+ * Makes a user.
+ * @returns a client with an API key of that user
+ * @throws {Error} with the server's answer, when it refuses
+ */
 export async function newCustomer(server: TestServer, name: string): Promise<ApiClient> {
   const post = async (path: string, body: object) => {
     const answer = await server.api.request('POST', path, body);

@@ -1,0 +1,19 @@
+/**
+ * What the player page shows, for tests in a browser.
+ */
+import type { Page } from 'playwright-core';
+import { waitFor } from '../support/wait-for.ts';
+
+/** Waits until a data attribute of the page has a value. The page keeps there what it shows. */
+export const untilShown = (page: Page, attribute: string, value: string): Promise<void> =>
+  page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });
+
+/** The position of the page's video, in seconds. */
+export const positionOf = async (page: Page): Promise<number> =>
+  Number(await page.evaluate('document.querySelector("video").currentTime'));
+
+/** Waits until the video has played half a second. */
+export async function untilPlaying(page: Page): Promise<void> {
+  const from = await positionOf(page);
+  await waitFor(async () => Math.abs((await positionOf(page)) - from) > 0.5, { what: 'the video to play' });
+}
