@@ -57,13 +57,13 @@ export interface Asset {
   readonly playbackId: PlaybackId;
   /** The random folder in its URLs. For a recording it is also the folder of its files. */
   readonly path: MediaPath;
-  /** The folder of the files that it shows: for a clip that of its recording. */
+  /** The folder of the files that the asset shows. A clip shows the files of its recording. */
   readonly mediaPath: MediaPath;
-  /** The asset or stream playback id that a clip was requested of. */
+  /** The playback id of the stream, recording or clip that a clip was requested from. Undefined for a recording. */
   readonly clippedFrom: string | undefined;
   /**
-   * The wall-clock times of the first frame and of the end of the last frame. Those of a running recording are as of the last report, and
-   * undefined before the first one.
+   * The wall-clock times of the first frame and of the end of the last frame. While a recording runs, these are the times that its node
+   * reported last; they are undefined before the first report.
    */
   readonly fromMs: Milliseconds | undefined;
   readonly untilMs: Milliseconds | undefined;

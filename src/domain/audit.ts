@@ -42,12 +42,15 @@ export interface AuditEntry {
     | { readonly userId: UserId; readonly keyId: ApiKeyId | BrowserSessionId; readonly keyName: string }
     | undefined;
   readonly action: AuditAction;
-  /** Id of what was changed: of a stream, API key, browser session, signing key, user, webhook or asset. A sign-in link has that of its user. */
+  /**
+   * Id of the stream, API key, browser session, signing key, user, webhook or asset that was changed. For a sign-in link it is the id of
+   * its user.
+   */
   readonly resourceId: string;
   /** Names of the fields that were changed, for an update. */
   readonly fields: readonly string[];
   /** Address it came from; undefined for the command line. */
   readonly remoteAddress: string | undefined;
-  /** As in the server's log; undefined for the command line. */
+  /** The id of the request, which the server's log has, too; undefined for the command line. */
   readonly requestId: string | undefined;
 }

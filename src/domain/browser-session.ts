@@ -27,7 +27,7 @@ export interface BrowserSession {
   /** SHA-256 of the cookie's value, lower-case hex. */
   readonly secretHash: string;
   readonly createdAt: Milliseconds;
-  /** When it was last used, accurate to the life of a token. */
+  /** When it was last used, accurate to {@link TOKEN_LIFE_MS}. */
   readonly lastSeen: Milliseconds;
   /** The address that it was last used from. */
   readonly address: string;
@@ -36,7 +36,7 @@ export interface BrowserSession {
 /** A link that signs in once. A user has one at most. */
 export interface SignInLink {
   readonly userId: UserId;
-  /** SHA-256 of the secret behind the `#`, lower-case hex. */
+  /** SHA-256 of the secret after the `#` of the link's URL, lower-case hex. */
   readonly secretHash: string;
   readonly expiresAt: Milliseconds;
 }

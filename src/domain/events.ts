@@ -227,7 +227,7 @@ export type DisabledReason = 'gone' | 'too_many_deliveries';
 /** A type of {@link EVENTS}. */
 export type EventType = keyof typeof EVENTS;
 
-/** What an event of a type tells besides its common fields. */
+/** The fields of an event of a type, besides those that all events have. */
 export type EventPayload<Type extends EventType> = Static<(typeof EVENTS)[Type]['payload']>;
 
 /** Whether a text names an event type. */
@@ -254,11 +254,11 @@ export type NewStreamEvent<Type extends EventType = EventType> = {
   [Each in Type]: Omit<NewEvent<Each>, 'userId' | 'streamId'> & { readonly streamId: StreamId };
 }[Type];
 
-/** An event in the list. */
+/** An event that has its place in the list of all events. */
 export type ServiceEvent = NewEvent & {
   /**
-   * Its place. Every event has a larger number than all that were readable before it. Numbers of one user's events have gaps, since all
-   * users share them.
+   * Its place in the list. Every event has a larger number than all events that were readable before it. The numbers of one user's events
+   * have gaps, because the events of all users are numbered together.
    */
   readonly sequence: number;
 };

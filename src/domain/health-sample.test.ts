@@ -35,7 +35,7 @@ test('a sample is read as it was written', () => {
   assert.ok(textOfSample(SAMPLE).length < 80);
 });
 
-test('a text that is no sample gives none', () => {
+test('a text that is not a sample is read as undefined', () => {
   for (const text of ['', '{}', '[]', 'null', '[1,2]', '["a",1,1,1,1,1,1,1,1,1,1]', '[null,1,1,1,1,1,1,1,1,1,1]'])
     assert.equal(sampleOfText(ms(1), text), undefined, text);
   fc.assert(
@@ -45,7 +45,7 @@ test('a text that is no sample gives none', () => {
   );
 });
 
-test('joined samples keep the extremes, weigh means by time, and tell of anything shed', () => {
+test('joined samples keep the extremes, weigh means by time, and show every rendition that was shed', () => {
   const bad: HealthSample = {
     ...SAMPLE,
     at: ms(10_000),

@@ -12,7 +12,7 @@ export interface HealthSample {
   /** The end of the span. */
   readonly at: Milliseconds;
   readonly durationMs: number;
-  /** Of the received media, in bits per second: the worst and best second of the span, and its mean. */
+  /** The bitrate of the received media, in bits per second: that of the worst and the best second of the span, and the mean of the span. */
   readonly bitrateBps: { readonly min: number; readonly mean: number; readonly max: number };
   readonly framesPerSecond: number;
   /** The longest time in which no frame was received, in seconds by the clock. */
@@ -26,7 +26,7 @@ export interface HealthSample {
   /** Milliseconds by which the transcoder lags. Undefined where nothing is transcoded. */
   readonly lagMs: number | undefined;
   readonly viewers: number;
-  /** The states of the renditions in the order of the session's profiles. A profile of which none is made counts as waiting. */
+  /** The states of the renditions in the order of the session's profiles. A profile without a rendition counts as waiting. */
   readonly renditions: readonly RenditionState[];
 }
 
@@ -68,7 +68,7 @@ const sum = (samples: readonly HealthSample[], of: (sample: HealthSample) => num
 type Row = readonly (number | null)[];
 
 /** The number of entries of a {@link Row} before the states of renditions. */
-const FIXED = 11;
+const FIXED_LENGTH = 11;
 
 /** The text of a sample without its time. */
 export function textOfSample(sample: HealthSample): string {
@@ -109,7 +109,7 @@ export function sampleOfText(at: Milliseconds, text: string): HealthSample | und
     lagMs: lagMs ?? undefined,
     viewers: viewers!,
     renditions: row
-      .slice(FIXED, FIXED + MAX_SAMPLED_RENDITIONS)
+      .slice(FIXED_LENGTH, FIXED_LENGTH + MAX_SAMPLED_RENDITIONS)
       .map((state) => RENDITION_STATES[state ?? 0] ?? 'waiting'),
   };
 }
@@ -117,7 +117,7 @@ export function sampleOfText(at: Milliseconds, text: string): HealthSample | und
 function rowOf(text: string): Row | undefined {
   try {
     const row: unknown = JSON.parse(text);
-    if (!Array.isArray(row) || row.length < FIXED) return undefined;
+    if (!Array.isArray(row) || row.length < FIXED_LENGTH) return undefined;
     return row.every((value) => value === null || typeof value === 'number') ? (row as Row) : undefined;
   } catch {
     return undefined;

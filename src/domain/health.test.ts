@@ -12,7 +12,7 @@ const UNKNOWN: SessionHealth = {
   warnings: [],
 };
 
-test('a health is read as it was stored', () => {
+test('health is read as it was stored', () => {
   const measured = { actual: 9.6, expected: 2, unit: 's' };
   const warnings = someHealth().warnings.map((warning) => ({ ...warning, measured }));
   assert.ok(warnings.length > 0);
@@ -20,7 +20,7 @@ test('a health is read as it was stored', () => {
     assert.deepEqual(healthOfText(textOfHealth(health)), health);
 });
 
-test('a health that was stored before texts had a version is read', () => {
+test('health that was stored before texts had a version is read', () => {
   const text =
     '{"encoder":"FMLE/3.0","source":{"video":{"codec":"avc1.64001f","width":640,"height":360,"rates":{"bitrateBps":1000000,"framesPerSecond":30},"keyframeIntervalS":2}},"ladder":{"renditions":[],"leftOut":[]},"hasThumbnail":true,"warnings":[]}';
   assert.deepEqual(healthOfText(text), {
@@ -58,7 +58,7 @@ test('fields that a text lacks, or that cannot be read, are unknown, and the res
   assert.equal(warnings[0]?.since, ms(7));
 });
 
-test('a text of a later version, or that is not a health, is not read', () => {
+test('a text of a later version, and one that is not health, is read as undefined', () => {
   const later = JSON.stringify({ ...someHealth(), version: 2 });
   for (const text of [later, '', 'null', '7', '"x"', '{"version":"1"}']) {
     assert.equal(healthOfText(text), undefined, text);

@@ -1,5 +1,6 @@
 /**
- * The health of a session: what is received, what is made of it, and what is wrong; and the text in which the store keeps it for other nodes.
+ * The health of a session (what is received, what is made of it, and what is wrong), and the text in which the store keeps it for other
+ * nodes.
  */
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { type Measured, WARNINGS, type WarningCode, type WarningSeverity } from './warnings.ts';
@@ -100,13 +101,13 @@ export function isHealthy(warnings: readonly ActiveWarning[]): boolean {
  */
 const VERSION = 1;
 
-/** The text of a health, for the store. */
+/** Writes health as text for the store. */
 export const textOfHealth = (health: SessionHealth): string => JSON.stringify({ version: VERSION, ...health });
 
 /**
- * Reads a health that a node of this or another version of Millrace has stored. Texts without a version are older than that field and have
- * the fields of version 1.
- * @returns undefined, for an unknown health, when the text is of a later version or not a health
+ * Reads health that a node of this or another version of Millrace has stored. A text without a version was written before that field was
+ * added, and has the fields of version 1.
+ * @returns undefined when the text is of a later version or cannot be read
  */
 export function healthOfText(text: string): SessionHealth | undefined {
   const stored = fieldsOf(jsonOf(text));

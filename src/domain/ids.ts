@@ -8,7 +8,7 @@ import type { Brand } from '#lib/brand.ts';
 export type StreamId = Brand<string, 'StreamId'>;
 /** Identifies a session (one publish of a stream): a UUID, from the same space as stream ids. */
 export type SessionId = Brand<string, 'SessionId'>;
-/** Identifies an asset: a UUID. A recording has that of its session. */
+/** Identifies an asset: a UUID. A recording has the id of its session. */
 export type AssetId = Brand<string, 'AssetId'>;
 /** Identifies a stream for its viewers: 16 characters, public. */
 export type PlaybackId = Brand<string, 'PlaybackId'>;
@@ -49,7 +49,7 @@ export function randomText(length: number): string {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const RANDOM_ID = /^[0-9a-hjkmnp-tv-z]{16}$/;
 
-/** Whether text has the form of the ids of streams, sessions, users, API keys, nodes and audit entries. No other text identifies one. */
+/** Whether text has the form of a UUID as this module makes them, in lower case. No text of another form is the id of anything. */
 export const isUuid = (text: string): boolean => UUID.test(text);
 /** Whether text has the form that {@link newPlaybackId} gives. */
 export const isPlaybackId = (text: string): text is PlaybackId => RANDOM_ID.test(text);
@@ -68,7 +68,7 @@ let run = { prefix: '', left: 0 };
 export const newStreamId = (): StreamId => randomUUIDv7() as StreamId;
 /** A new session id. */
 export const newSessionId = (): SessionId => randomUUIDv7() as SessionId;
-/** A new clip's id. A recording has that of its session. */
+/** A new clip's id. A recording needs none, because it has the id of its session. */
 export const newClipId = (): AssetId => randomUUIDv7() as AssetId;
 /** A new user id. */
 export const newUserId = (): UserId => randomUUIDv7() as UserId;
@@ -89,8 +89,8 @@ export const newWebhookId = (): WebhookId => randomUUIDv7() as WebhookId;
 /** A new id for an entry of a webhook's log. */
 export const newWebhookLogId = (): WebhookLogId => randomUUIDv7() as WebhookLogId;
 /**
- * A new playback id, which shares nothing with the stream's other ids: 20 bits that some thousand ids created one after another in one
- * process have in common, for the same reason as in {@link newStreamId}, and then 60 random bits.
+ * A new playback id, which shares nothing with the stream's other ids. Its first 20 bits are random, but the same for 4,096 ids that one
+ * process makes in a row, so that their rows are neighbours in an index. Its other 60 bits are random.
  */
 export function newPlaybackId(): PlaybackId {
   if (run.left === 0) run = { prefix: randomText(RUN_PREFIX_LENGTH), left: RUN_LENGTH };

@@ -1,10 +1,10 @@
 /**
- * Recognises what people enter where the stream key belongs: the key with something around it, or another of the service's texts.
+ * Recognises what people enter where the stream key belongs: the key with something around it, or another of the service's keys and ids.
  */
 import { isPlaybackId, isUuid, type PlaybackId } from './ids.ts';
 import { Secret } from './secret.ts';
 
-/** What a text that is not a stream key may stand for. Nothing says yet that such a stream, key or id exists. */
+/** What a text that is not a stream key may stand for. Whether such a key, playback id or id exists must still be looked up. */
 export type MistakenKey =
   | { readonly type: 'stream_key'; readonly streamKey: Secret }
   | { readonly type: 'playback_id'; readonly playbackId: PlaybackId }
@@ -21,8 +21,8 @@ const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;
 const API_KEY = /^millrace_[A-Za-z0-9_-]{43}$/;
 
 /**
- * The readings of a text, in its order. A whole URL, quotes, blanks, and parts of a path or query around a word do not matter, and neither
- * does the letter case of stream keys and ids.
+ * Everything in a text that has the form of a key or an id, in the order of the text. What is around it does not matter (the rest of a URL,
+ * quotes, blanks), and neither does the letter case of stream keys and ids.
  */
 export function readingsOf(text: string): readonly MistakenKey[] {
   const words = text.slice(0, MAX_LENGTH).match(WORD) ?? [];

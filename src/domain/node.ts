@@ -12,7 +12,7 @@ export interface ServiceNode {
 
 /** A node with what it owns. */
 export interface NodeState extends ServiceNode {
-  /** How long its lease lasts from now. Not above 0 for a node that is lost or has left. */
+  /** Milliseconds until its lease ends. It is 0 or less for a node that is lost or has left. */
   readonly leaseLeftMs: number;
   /** The sessions that have not ended. */
   readonly sessions: number;

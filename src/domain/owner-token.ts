@@ -6,7 +6,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import { type ApiKeyId, type BrowserSessionId, isUuid, type PlaybackId } from './ids.ts';
 import { Secret } from './secret.ts';
 
-/** Milliseconds that an owner token is valid: as long as a browser session may rest, so that a page that stays open needs few of them. */
+/** Milliseconds that an owner token is valid: as long as an unused browser session lasts, so that a page that stays open needs few tokens. */
 export const OWNER_TOKEN_LIFE_MS = 12 * 3_600_000;
 
 /** The API key or browser session that a token was made with. The token is valid for as long as it is. */
@@ -36,7 +36,7 @@ export class OwnerTokens {
     this.#secret = secret;
   }
 
-  /** A token that is valid until `expiresAt`, for what has this playback id. */
+  /** A token for the stream or asset with this playback id, valid until `expiresAt`. */
   issue(playbackId: PlaybackId, { credential, expiresAt }: OwnerClaim): Secret {
     const named = 'keyId' in credential ? `k.${credential.keyId}` : `b.${credential.sessionId}`;
     const contents = `${named}.${expiresAt.toString(36)}`;

@@ -105,7 +105,7 @@ export function quotasOf(
   return { ...(user.isAdmin ? NO_LIMITS : defaults), ...user.quotas };
 }
 
-/** The quotas to store for a new user who is created with changes of the defaults. */
+/** The quotas to store for a new user: those that the change sets. Those that it resets to the default (null) are left out. */
 export function ownQuotas(change: QuotaChange): Partial<Quotas> {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== null));
 }

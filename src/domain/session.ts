@@ -17,7 +17,7 @@ export type SessionPhase = (typeof SESSION_PHASES)[number];
 export const END_REASONS = [
   'unpublished', // the publisher stopped publishing
   'reconnect_window_elapsed', // its connection was lost and it did not come back
-  'replaced', // the publisher came back with other codecs, or to other profiles: a new session
+  'replaced', // the publisher came back with other codecs, or the stream has other profiles: a new session began
   'no_media', // the publisher left before the first part
   'media_memory_exhausted', // no media memory was left for it, on the server or within its user's quota
   'ingest_bitrate_exceeded', // the publisher sent more than its user may
@@ -36,7 +36,7 @@ export type EndReason = (typeof END_REASONS)[number];
 export type SessionState =
   | { readonly phase: 'starting' } // accepted, nothing to play yet
   | { readonly phase: 'live'; readonly since: Milliseconds } // parts are in the playlist and a publisher is sending
-  | { readonly phase: 'reconnecting'; readonly until: Milliseconds } // connection lost; the playlist goes on with gaps
+  | { readonly phase: 'reconnecting'; readonly until: Milliseconds } // connection lost; playlists go on with a still picture and silence
   | { readonly phase: 'ended'; readonly at: Milliseconds; readonly reason: EndReason };
 
 /** What can happen to a session. */
@@ -122,8 +122,11 @@ export interface Session {
   readonly totals: SessionTotals;
   /** The number of viewers when it was last written; 0 once it has ended. */
   readonly viewers: number;
-  /** Its health when that was last written, for nodes on which it does not run; undefined while no media is received. */
+  /** The health that its node wrote last, for nodes on which it does not run; undefined while no media is received. */
   readonly health: SessionHealth | undefined;
-  /** `CODECS` of its tracks, sorted, comma-separated: a publisher continues the session only with the same; empty until known. */
+  /**
+   * The codecs of its tracks as in `CODECS` of a playlist, sorted and comma-separated; empty until known. A publisher whose codecs are
+   * others does not continue the session.
+   */
   readonly codecs: string;
 }

@@ -18,10 +18,10 @@ export interface Stream {
   readonly userId: UserId;
   readonly name: string;
   readonly createdAt: Milliseconds;
-  /** Stored itself, because it is shown to its owner on every read. Streams are looked up by its hash. */
+  /** The key itself is stored, because its owner gets it with every read. Streams are looked up by the key's hash. */
   readonly streamKey: Secret;
   readonly playbackId: PlaybackId;
-  /** The API key's name when it created this stream. */
+  /** The name that the API key had when it created this stream. */
   readonly createdByTokenName: string;
   readonly profiles: readonly Profile[];
   /** Whether media is being received now. */
@@ -31,7 +31,7 @@ export interface Stream {
   readonly suspended: boolean;
   /** Whether its sessions are to be recorded. */
   readonly record: boolean;
-  /** Who made it, in the customer's own words. */
+  /** The customer's own id of whoever created the stream. Millrace does not interpret it. */
   readonly creatorId: string | undefined;
   readonly userTags: UserTags | undefined;
   /** Who may watch it; undefined = everybody. */

@@ -21,7 +21,10 @@ export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 /** The counters with their values: whole numbers, times in milliseconds. */
 export type UsageCounts = Readonly<Record<UsageCounter, number>>;
 
-/** What one process counted for one stream within one hour. The values are those since the hour or the process began, not differences. */
+/**
+ * What one process counted for one stream within one hour. Each value replaces the one before: it counts from the beginning of the hour, or
+ * of the process if that was later.
+ */
 export interface HourOfUsage {
   /** The beginning of the hour, in UTC. */
   readonly hour: Milliseconds;
@@ -31,7 +34,7 @@ export interface HourOfUsage {
   readonly counts: UsageCounts;
 }
 
-/** Usage summed over a span of time and, where nothing else is asked for, over streams and users. */
+/** Usage summed over a span of time, and over all streams and users that are not given. */
 export interface UsageSum {
   /** The beginning of the span. */
   readonly from: Milliseconds;

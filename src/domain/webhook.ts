@@ -6,18 +6,18 @@ import type { DisabledReason, EventType } from './events.ts';
 import { type EventId, randomText, type StreamId, type UserId, type WebhookId, type WebhookLogId } from './ids.ts';
 import { Secret } from './secret.ts';
 
-/** How long the previous secret signs, too, after a new one was set; in milliseconds. */
+/** Milliseconds after a change of the secret in which deliveries are signed with the previous secret, too. */
 export const SECRET_OVERLAP_MS = 24 * 3600 * 1000;
 
 /** Why a webhook gets no events: its user said so, or one of {@link DisabledReason}. */
 export type WebhookDisabledReason = DisabledReason | 'user';
 
-/** What a receiver did last that was wrong. */
+/** The latest failed delivery to a webhook. */
 export interface WebhookFailure {
   readonly at: Milliseconds;
   /** HTTP status; undefined when there was no answer. */
   readonly statusCode: number | undefined;
-  /** A sentence. */
+  /** Why it failed, as a sentence. */
   readonly error: string;
 }
 
@@ -33,7 +33,7 @@ export interface Webhook {
   /** The only stream whose events it gets; undefined for all streams of the user. */
   readonly streamId: StreamId | undefined;
   readonly sharedSecret: Secret;
-  /** The secret before, as long as deliveries are signed with it, too. */
+  /** The secret before this one, while deliveries are signed with both. */
   readonly previousSecret: { readonly secret: Secret; readonly until: Milliseconds } | undefined;
   readonly disabled: { readonly at: Milliseconds; readonly reason: WebhookDisabledReason } | undefined;
   /** When a request was last sent to it; undefined for never. */
@@ -41,12 +41,12 @@ export interface Webhook {
   readonly lastFailure: WebhookFailure | undefined;
 }
 
-/** States of a delivery that has not succeeded. One that has succeeded only leaves its log. */
+/** The states of a delivery that has not succeeded. When it succeeds, it is deleted, and only its log stays. */
 export const DELIVERY_STATES = ['pending', 'dead'] as const;
-/** One of {@link DELIVERY_STATES}; `dead`: it was given up, and is sent again only when its user says so. */
+/** One of {@link DELIVERY_STATES}. `dead` means that it was given up, and is sent again only when its user requests that. */
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
-/** An event that a webhook must still hear of. */
+/** The delivery of an event to a webhook that has not succeeded. */
 export interface WebhookDelivery {
   readonly webhookId: WebhookId;
   readonly eventId: EventId;
@@ -54,10 +54,10 @@ export interface WebhookDelivery {
   readonly streamId: StreamId | undefined;
   readonly sequence: number;
   readonly state: DeliveryState;
-  /** How often it was sent in vain. */
+  /** The number of attempts that failed. */
   readonly attempts: number;
   readonly createdAt: Milliseconds;
-  /** When it is sent next, as far as other deliveries leave room. */
+  /** The earliest time of the next attempt. Other deliveries may delay it. */
   readonly nextAttemptAt: Milliseconds;
 }
 
