@@ -11,7 +11,8 @@ const MINUTE_MS = 60_000;
 
 /**
  * Counts failed attempts by address, over HTTP and RTMP together. An address that has used up its allowance must wait until enough of it
- * has come back. The caller must check none of its attempts before that, right or wrong, or the wait would not slow guessing.
+ * has come back. Until then, the caller must refuse every attempt from it without checking the secret, because otherwise a guesser would find
+ * out during the wait whether a guess is right.
  *
  * A whole /64 of IPv6 counts as one address.
  */

@@ -16,12 +16,12 @@ export interface CertificateObserver {
  * How often the files are checked, with two `stat` calls. Events of the file system would miss changes to the targets of links, which is
  * how certbot and Kubernetes renew.
  */
-export const LOOK_EVERY_MS = 1000;
+export const CHECK_EVERY_MS = 1000;
 
 /**
- * Keeps the certificate of two files up to date. Checks once a second whether they have changed, and loads them again when they have not
- * changed since the last check: the two cannot be replaced in one step, and one old file with one new file is no fault. Disposing it ends
- * the checks.
+ * Keeps a certificate up to date with its two files. Checks once a second whether they have changed. After a change it waits for a check at
+ * which they are the same as at the one before, and then loads them: the two files cannot be replaced in one step, and a new file beside an
+ * old one is not an error yet. Disposing it ends the checks.
  */
 export class CertificateWatch implements Disposable {
   readonly #files: CertificateFiles;
@@ -31,14 +31,14 @@ export class CertificateWatch implements Disposable {
   /** The state of the files that were loaded last, whether they were accepted or refused. */
   #loaded: string;
   #seen: string;
-  #isLooking = false;
+  #isChecking = false;
 
   private constructor(files: CertificateFiles, current: Certificate, state: string) {
     this.#files = files;
     this.#current = current;
     this.#loaded = state;
     this.#seen = state;
-    this.#timer = setInterval(() => void this.#look(), LOOK_EVERY_MS).unref();
+    this.#timer = setInterval(() => void this.#check(), CHECK_EVERY_MS).unref();
   }
 
   /**
@@ -64,16 +64,16 @@ export class CertificateWatch implements Disposable {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
+  async #check(): Promise<void> {
+    if (this.#isChecking) return;
+    this.#isChecking = true;
     try {
       const state = await stateOf(this.#files);
-      const holdsStill = state === this.#seen;
+      const isUnchanged = state === this.#seen;
       this.#seen = state;
-      if (holdsStill && state !== this.#loaded) await this.#load(state);
+      if (isUnchanged && state !== this.#loaded) await this.#load(state);
     } finally {
-      this.#isLooking = false;
+      this.#isChecking = false;
     }
   }
 

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import { makeCertificate, writeCertificate } from '#test/support/certificate.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { type CertificateFiles, loadCertificate } from './certificate.ts';
-import { CertificateWatch, LOOK_EVERY_MS } from './certificate-watch.ts';
+import { CertificateWatch, CHECK_EVERY_MS } from './certificate-watch.ts';
 
 /** A certificate's files in a folder of the test's own. */
 async function filesOf(t: TestContext, certificate = makeCertificate()) {
@@ -22,17 +22,17 @@ async function watchOf(t: TestContext, files: CertificateFiles) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const watch = await CertificateWatch.open(files);
   t.after(() => watch[Symbol.dispose]());
-  const told: string[] = [];
-  watch.observe({ renewed: () => told.push('renewed'), refused: (error) => told.push(String(error)) });
-  const toldOften = (count: number, what: string) => {
+  const reports: string[] = [];
+  watch.observe({ renewed: () => reports.push('renewed'), refused: (error) => reports.push(String(error)) });
+  const untilReported = (count: number, what: string) => {
     const look = () => {
-      if (told.length >= count) return true;
-      t.mock.timers.tick(LOOK_EVERY_MS);
+      if (reports.length >= count) return true;
+      t.mock.timers.tick(CHECK_EVERY_MS);
       return false;
     };
     return waitFor(look, { what });
   };
-  return { watch, told, toldOften };
+  return { watch, reports, untilReported };
 }
 
 test('a certificate has its period of validity', async (t) => {
@@ -71,10 +71,10 @@ test('unusable files are refused with a sentence that names the file', async (t)
 
 test('a new pair is loaded when both files are there, however they were replaced', async (t) => {
   const files = await filesOf(t);
-  const { watch, told, toldOften } = await watchOf(t, files);
+  const { watch, reports, untilReported } = await watchOf(t, files);
   const next = makeCertificate();
   await writeCertificate(files.folder, next);
-  await toldOften(1, 'the new pair');
+  await untilReported(1, 'the new pair');
   assert.equal(watch.current.options.cert, next.cert);
 
   // As certbot does: links that are switched to other targets.
@@ -83,37 +83,37 @@ test('a new pair is loaded when both files are there, however they were replaced
     await symlink(join(linked.folder, name), join(files.folder, `new-${name}`));
     await rename(join(files.folder, `new-${name}`), join(files.folder, name));
   }
-  await toldOften(2, 'the linked pair');
-  assert.deepEqual(told, ['renewed', 'renewed']);
+  await untilReported(2, 'the linked pair');
+  assert.deepEqual(reports, ['renewed', 'renewed']);
   assert.notEqual(watch.current.options.cert, next.cert);
 });
 
 test('a pair whose files are replaced one check apart is loaded as a pair', async (t) => {
   const files = await filesOf(t);
-  const { watch, told, toldOften } = await watchOf(t, files);
+  const { watch, reports, untilReported } = await watchOf(t, files);
   const next = makeCertificate();
   await writeFile(files.certFile, next.cert);
-  t.mock.timers.tick(LOOK_EVERY_MS);
+  t.mock.timers.tick(CHECK_EVERY_MS);
   // Time for that check, and for a wrong refusal.
   for (let turn = 0; turn < 100; turn += 1) await stat(files.certFile);
   await writeFile(files.keyFile, next.key);
-  await toldOften(1, 'the new pair');
-  assert.deepEqual(told, ['renewed']);
+  await untilReported(1, 'the new pair');
+  assert.deepEqual(reports, ['renewed']);
   assert.equal(watch.current.options.cert, next.cert);
 });
 
 test('a broken pair is reported once and changes nothing, and a good one after it is loaded', async (t) => {
   const files = await filesOf(t);
-  const { watch, told, toldOften } = await watchOf(t, files);
+  const { watch, reports, untilReported } = await watchOf(t, files);
   const before = watch.current;
   await writeFile(files.keyFile, makeCertificate().key);
-  await toldOften(1, 'the refusal');
+  await untilReported(1, 'the refusal');
   await rm(files.keyFile);
-  await toldOften(2, 'the second refusal');
-  assert.match(told[0]!, /does not belong/);
-  assert.match(told[1]!, /ENOENT/);
+  await untilReported(2, 'the second refusal');
+  assert.match(reports[0]!, /does not belong/);
+  assert.match(reports[1]!, /ENOENT/);
   assert.equal(watch.current, before);
   await writeCertificate(files.folder, makeCertificate());
-  await toldOften(3, 'the good pair');
-  assert.deepEqual(told.slice(2), ['renewed']);
+  await untilReported(3, 'the good pair');
+  assert.deepEqual(reports.slice(2), ['renewed']);
 });

@@ -9,7 +9,7 @@ describe('an address', () => {
     loopback: ['127.0.0.1', '127.255.255.254', '::1'],
     'this host': ['0.0.0.0', '0.1.2.3', '::'],
     'private network': ['10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1', 'fc00::1', 'fd12::1'],
-    'link-local, where clouds tell their secrets': ['169.254.169.254', 'fe80::1', 'fe80::1%eth0'],
+    'link-local, where clouds serve credentials': ['169.254.169.254', 'fe80::1', 'fe80::1%eth0'],
     'carrier-grade NAT': ['100.64.0.1', '100.127.255.255'],
     multicast: ['224.0.0.1', '239.255.255.255', 'ff02::1'],
     'broadcast and reserved': ['255.255.255.255', '240.0.0.1', '198.18.0.1', '192.0.2.1', '203.0.113.9', '2001:db8::1'],
@@ -57,7 +57,7 @@ describe('a URL', () => {
     });
   }
 
-  it('that is none, has another scheme, holds a password or is too long is refused', () => {
+  it('that cannot be parsed, has another scheme, holds a password or is too long is refused', () => {
     const urls = [
       '',
       'x',
@@ -98,7 +98,7 @@ describe('a connection', () => {
     return { check: () => resolving.check(new URL('https://example.com/')), asked: () => asked };
   };
 
-  it('goes to exactly the addresses that were checked, which are asked for once', async () => {
+  it('goes to exactly the addresses that were checked, and resolves the name once', async () => {
     const { check: go, asked } = check(['93.184.216.34', '2606:4700::1111']);
     assert.deepEqual(await go(), [
       { address: '93.184.216.34', family: 4 },

@@ -34,7 +34,10 @@ export class DestinationRefused extends Error {
 export interface DestinationGuardOptions {
   /** Whether addresses that only this machine or its network can reach are allowed, for trials and tests. */
   readonly allowPrivate: boolean;
-  /** By default it queries the name servers, and where private addresses are allowed, the resolver of the system with its list of hosts. */
+  /**
+   * Resolves host names. By default it queries the name servers or, where private addresses are allowed, the resolver of the system, which
+   * also reads the list of hosts.
+   */
   readonly resolve?: ResolveName;
 }
 

@@ -119,7 +119,7 @@ export class FairSlots<Holder> {
   }
 }
 
-/** Counts by name, with a name of the highest count at hand. */
+/** Counts by name. It finds a name with the highest count in constant time. */
 class Ranking {
   readonly #counts = new Map<string, number>();
   /** The names that have each count. */
@@ -140,7 +140,7 @@ class Ranking {
     return this.countOf(larger) > this.countOf(smaller) + 1;
   }
 
-  /** @param by 1 or -1 */
+  /** Changes the count of a name. @param by 1 or -1 */
   change(name: string, by: 1 | -1): void {
     const before = this.countOf(name);
     const after = before + by;

@@ -1,19 +1,19 @@
 /**
  * JSON Schemas with static types. The types are TypeBox's, and so are the names. The few functions that are used are written out here,
- * because TypeBox itself is 373 modules, which took a tenth of the time to start.
+ * because TypeBox itself is 373 modules, and loading them took a tenth of the time to start.
  */
 import type { Type as TypeBox } from 'typebox';
 
 type Options = Readonly<Record<string, unknown>>;
 
-/** Schemas of fields that may be left out. The schema itself does not say so: that of the object does. */
+/** The schemas of fields that may be left out. This is not part of such a schema, but of the schema of the object. */
 const optional = new WeakSet<object>();
 
 const ofType =
   (type: string) =>
   (options: Options = {}) => ({ type, ...options });
 
-/** Makes schemas. The options of each are more keywords of JSON Schema, and win. */
+/** Makes schemas. The options are further keywords of JSON Schema, and replace those that a function sets. */
 export const Type = {
   Array: (items: object, options: Options = {}) => ({ type: 'array', items, ...options }),
   Boolean: ofType('boolean'),

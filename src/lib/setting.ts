@@ -1,5 +1,5 @@
 /**
- * One setting: its name, default, meaning and parser. Each stage lists its own in its `config.ts`; `src/config.ts` reads them all.
+ * A setting: its name, default, meaning and parser. Each stage lists its settings in its `config.ts`, and `src/config.ts` reads them all.
  */
 
 /** A setting as a stage defines it. */
@@ -10,7 +10,7 @@ export interface Setting<Value> {
   readonly fallback: string | undefined;
   /** What it is for, with its unit: one line of `serve --help`. */
   readonly help: string;
-  /** @throws {Error} whose message completes "MILLRACE_X ..." and names what to write instead */
+  /** Reads the text of the setting. @throws {Error} whose message completes "MILLRACE_X ..." and says what to write instead */
   readonly parse: (text: string) => Value;
   /** Whether its value must never be shown, not even in the sentence about what is wrong with it. */
   readonly secret?: boolean;
@@ -43,7 +43,7 @@ export function port(name: string, fallback: string, help: string) {
   return integer(name, fallback, `${help}; 0 = any free port`, { min: 0, max: 65_535 });
 }
 
-/** A TCP port, or `off` to listen on none: undefined. */
+/** A TCP port, or undefined for `off`, which means that nothing listens. */
 export function portOrOff(name: string, fallback: string, help: string) {
   const { parse: parsePort } = port(name, fallback, help);
   const parse = (text: string): number | undefined => {

@@ -14,8 +14,9 @@ export interface DurationsOptions<Label extends string> {
   readonly registers: readonly Registry[];
 }
 
-/** Takes one duration in seconds. */
+/** Counts durations with one set of labels. */
 export interface DurationObserver {
+  /** Counts one duration. */
   observe(seconds: number): void;
 }
 
@@ -30,7 +31,7 @@ interface MetricValue {
 class Series implements DurationObserver {
   readonly labels: Readonly<Record<string, string>>;
   readonly #bounds: readonly number[];
-  /** For each bucket, how many durations are in it and in no lower one. The last bucket has no bound. */
+  /** The number of durations in each bucket that are in no lower bucket. The last bucket has no bound. */
   readonly counts: number[];
   sum = 0;
 
@@ -49,8 +50,8 @@ class Series implements DurationObserver {
 }
 
 /**
- * A histogram with the same text as prom-client's. That one checks and joins its labels again at every observation, which was 7 % of the
- * CPU time of a short request. Here they are joined when `labels` is called, so keep what it returns.
+ * A histogram whose metrics have the same text as those of prom-client. The histogram of prom-client checks and joins its labels again at
+ * every observation, which was 7 % of the CPU time of a short request. Here `labels` joins them, so keep what it returns.
  */
 export class Durations<Label extends string> {
   readonly #options: DurationsOptions<Label>;

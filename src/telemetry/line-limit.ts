@@ -17,7 +17,7 @@ const FIRST_LINES_ONLY_BYTES = 100_000;
 const MAX_MESSAGES = 300;
 const OTHER = 'other messages';
 /** How many characters of a message are compared, which is enough to distinguish messages. */
-const MAX_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
 /** Decides for each line whether it may be written. An interval begins with its first line and ends when the owner calls `renew`. */
 export class LineLimit {
@@ -27,7 +27,7 @@ export class LineLimit {
 
   /** Counts a line with this message, and returns whether it may be written. */
   admits(message: string): boolean {
-    const short = message.slice(0, MAX_NAME);
+    const short = message.slice(0, MAX_NAME_LENGTH);
     const name = this.#lines.has(short) || this.#lines.size < MAX_MESSAGES ? short : OTHER;
     const before = this.#lines.get(name) ?? 0;
     const limit = this.#bytes > FIRST_LINES_ONLY_BYTES ? 1 : MAX_LINES_OF_A_MESSAGE;
