@@ -4,9 +4,9 @@
 
 /** The content type of records that carry handshake messages. */
 const HANDSHAKE = 22;
-/** Type, version, length. */
+/** The header of a record: its type, version and length. */
 const RECORD_HEADER_BYTES = 5;
-/** Type, length. */
+/** The header of a handshake message: its type and length. */
 const MESSAGE_HEADER_BYTES = 4;
 
 /**

@@ -42,7 +42,7 @@ export const httpSettings = {
 /** The values of {@link httpSettings}. */
 export type HttpSettings = SettingValues<typeof httpSettings>;
 
-/** @returns the origin, without a slash at the end */
+/** Reads a public URL. @returns its origin, without a slash at the end */
 function parsePublicUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined;
   const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;

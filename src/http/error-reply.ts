@@ -35,7 +35,7 @@ const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
   FST_ERR_MAX_PARAM_LENGTH: ['not_found', 'There is nothing at this path; check the address.'],
 };
 
-/** Statuses whose answers have `Retry-After`, and its seconds for errors that state none. */
+/** The statuses whose answers have the header `Retry-After`, and its value in seconds where the error has none. */
 const RETRY_AFTER_S: Readonly<Record<number, number>> = { 429: 1, 503: 1, 504: 1 };
 
 /** Converts anything thrown to an error of the catalogue. An unexpected error becomes `internal_error`, which reveals nothing about it. */

@@ -24,7 +24,7 @@ function serverOf(t: TestContext, settings: Partial<Parameters<typeof createHttp
   return { http, metrics, lines };
 }
 
-/** Sends bytes on a new connection; gives all that comes back until the server closes. */
+/** Sends bytes on a new connection, and returns everything that the server sends until it closes. */
 async function exchange(http: ReturnType<typeof createHttp>, bytes: string): Promise<string> {
   const socket = connect((http.server.address() as AddressInfo).port, '127.0.0.1');
   socket.write(bytes);

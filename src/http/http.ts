@@ -94,7 +94,8 @@ export function createHttp({
         useDefaults: false,
         verbose: true,
         allowUnionTypes: true,
-        // Checking our schemas would compile the meta-schema, which takes longer than any of them. The linters of the OpenAPI document check them in the tests.
+        // Checking our schemas would compile the meta-schema, which takes longer than any of them. The linters of the OpenAPI document check
+        // them in the tests.
         validateSchema: false,
       },
     },

@@ -8,7 +8,7 @@ import { createServer } from '#lib/node-http.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { HttpSettings } from './config.ts';
 
-/** A running metrics listener; disposing closes it and its connections. */
+/** A running metrics listener. Disposing it closes the listener and its connections. */
 export interface MetricsListener extends AsyncDisposable {
   readonly address: { readonly host: string; readonly port: number };
 }

@@ -1,11 +1,11 @@
 /**
- * The id of a request: in its answer's `x-request-id`, in every error body and in log lines about it.
+ * The id of a request, which its answer has in the header `x-request-id`, and which is in every error body and in log lines about it.
  */
 import type { IncomingMessage } from 'node:http';
 import { randomText } from '#domain/ids.ts';
 
-/** An id of the caller's: short and plain enough for logs and headers, and too short to be an API key. */
-const CLEAN = /^[A-Za-z0-9-]{1,36}$/;
+/** The form of an id that a caller may choose: plain enough for logs and headers, and too short to be an API key. */
+const CHOSEN = /^[A-Za-z0-9-]{1,36}$/;
 const STREAM_KEY = /^\w{4}(-\w{4}){3}$/;
 
 /**
@@ -17,7 +17,7 @@ export function requestIds(): (request: Pick<IncomingMessage, 'headers'>) => str
   let count = 0;
   return ({ headers }) => {
     const chosen = headers['x-request-id'];
-    if (typeof chosen === 'string' && CLEAN.test(chosen) && !STREAM_KEY.test(chosen)) return chosen;
+    if (typeof chosen === 'string' && CHOSEN.test(chosen) && !STREAM_KEY.test(chosen)) return chosen;
     count += 1;
     return `${prefix}-${count.toString(36)}`;
   };

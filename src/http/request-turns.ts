@@ -14,7 +14,10 @@ import type { Flooders } from './flooders.ts';
 const MAX_PER_TURN = 16;
 /** Requests that are started in the first turn of a burst. What they cost decides how many the next turn may start. */
 const FIRST_PER_TURN = 2;
-/** A longer turn has started too many requests. Most take 0.1 ms, a request of 15 kB takes 1 ms, and one with a large answer 3 ms. */
+/**
+ * When a turn takes longer than this, it has started too many requests. Most requests take 0.1 ms, a request of 15 kB takes 1 ms, and one
+ * with a large answer 3 ms.
+ */
 const LONG_TURN_MS = 3;
 /**
  * The most pipelined requests that may wait on one HTTP/1.1 connection. With more, the connection is closed: hardly any client sends a
@@ -139,12 +142,12 @@ interface Parser {
   onIncoming: () => number;
 }
 
-/** The result of {@link Parser.onIncoming} after which the parser takes nothing that follows for HTTP. */
+/** The result of {@link Parser.onIncoming} after which the parser does not parse the bytes that follow. */
 const PARSE_NO_MORE = 2;
 
 /** Closes an HTTP/1.1 connection, and drops the bytes that have been read from it. */
 function disconnect(socket: Socket & { readonly parser?: Parser | null }): void {
-  // Node would still make every request that is in the 64 KiB it reads at once, which are thousands of small ones.
+  // Otherwise Node would still emit every request in the 64 KiB that it has read, which are thousands if they are small.
   if (socket.parser) socket.parser.onIncoming = () => PARSE_NO_MORE;
   socket.destroy();
 }

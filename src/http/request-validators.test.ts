@@ -3,10 +3,10 @@ import { type TestContext, test } from 'node:test';
 import { fastify } from 'fastify';
 import { RequestValidators } from './request-validators.ts';
 
-/** A new one each time, because a schema is compiled only once. */
+/** A new schema at each call, because a schema is compiled only once. */
 const text = () => ({ type: 'object', properties: { text: { type: 'string' } } });
 
-/** A server with one route, each part of whose requests has a schema. */
+/** A server with one route, which has a schema for each part of its requests. */
 async function server(t: TestContext) {
   const validators = new RequestValidators();
   const http = fastify({
@@ -20,7 +20,7 @@ async function server(t: TestContext) {
   return http;
 }
 
-/** In which turns of the event loop functions are compiled from texts. */
+/** Notes the turns of the event loop in which functions are compiled from text. */
 function notedCompiles(t: TestContext): readonly number[] {
   const turns: number[] = [];
   let turn = 0;

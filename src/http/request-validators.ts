@@ -1,7 +1,7 @@
 /**
- * Validators of requests, each compiled when the first request comes that needs it, and the compiler loaded with the first of all. Compiling
- * them all would take an eighth of the time to start, and a server seldom needs more than a few. Loading and compiling takes up to 80 ms,
- * so it is done in small pieces, one in each turn of the event loop: only the request itself waits for all of it.
+ * Validators of requests. Each is compiled when the first request comes that needs it, and the compiler is loaded for the first of them.
+ * Compiling all at the start would take an eighth of the time to start, and a server seldom needs more than a few. Loading and compiling takes
+ * up to 80 ms, so it is done in small pieces, one in each turn of the event loop. Only the request that needs the validator waits for all.
  */
 import { createRequire } from 'node:module';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -36,7 +36,7 @@ const PIECES = [
 
 /** The validators of one server. */
 export class RequestValidators {
-  /** What compiles the validators of each route. Each step is short, and does nothing the second time. */
+  /** The steps that compile the validators of each route. Each step is short, and does nothing when it is repeated. */
   readonly #steps = new Map<string, readonly (() => void)[]>();
   #loaded: Promise<void> | undefined;
 
@@ -80,7 +80,7 @@ export class RequestValidators {
 const nameOf = ({ method, url }: { readonly method?: unknown; readonly url?: string }): string =>
   `${String(method)} ${url}`;
 
-/** Adds a hook that waits for `prepare`, and costs next to nothing afterwards: a hook that gives a promise would make every request slower. */
+/** Adds a hook that waits for `prepare`. Once that is done, it calls back at once, because a hook that returns a promise would slow every request. */
 function waitFirst(route: RouteOptions, prepare: () => Promise<void>): void {
   let isPrepared = false;
   const hooks = [route.preValidation ?? []].flat();

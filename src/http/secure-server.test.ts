@@ -48,7 +48,7 @@ async function serverOf(
     metrics,
     folder,
     listen: () => listenHttp(http, { host: '0.0.0.0', port: 0 }),
-    /** An HTTP/2 client; errors of its connection are the test's to look for in `closed`. */
+    /** An HTTP/2 client. A test that expects an error of its connection finds it with `closed`. */
     http2: (localAddress = '127.0.0.1') => {
       const options = { rejectUnauthorized: false, localAddress };
       const session = connectHttp2(`https://127.0.0.1:${port()}`, options);

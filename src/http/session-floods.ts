@@ -9,9 +9,9 @@ import type { Flood, Flooders } from './flooders.ts';
 import { SessionAllowance } from './session-allowance.ts';
 
 /** How often connections are checked. */
-const LOOK_MS = 100;
-/** Connections checked each time, in turn. A server with more of them takes longer to check all, and no more CPU. */
-const LOOKED_AT = 2000;
+const CHECK_EVERY_MS = 100;
+/** The most connections that are checked each time, in turn. With more of them, a round through all takes longer, and no more CPU. */
+const MAX_CHECKED = 2000;
 
 /** What {@link closeFloodingSessions} needs. */
 export interface SessionFloodsOptions {
@@ -35,12 +35,12 @@ export function closeFloodingSessions(server: Server, { clock, flooders, isTrust
   const timer = setInterval(() => {
     const now = clock.monotonic();
     // A copy, because each connection moves to the end of the set and would be checked again.
-    for (const watch of watches.values().take(LOOKED_AT).toArray()) {
+    for (const watch of watches.values().take(MAX_CHECKED).toArray()) {
       watches.delete(watch);
       watches.add(watch);
-      watch.look(now);
+      watch.check(now);
     }
-  }, LOOK_MS).unref();
+  }, CHECK_EVERY_MS).unref();
   server.once('close', () => clearInterval(timer));
 }
 
@@ -57,7 +57,7 @@ class SessionWatch {
   readonly #flooders: Flooders;
   readonly #address: string;
   readonly #allowance = new SessionAllowance();
-  #lookedAt: Milliseconds;
+  #checkedAt: Milliseconds;
 
   constructor(
     session: ServerHttp2Session,
@@ -66,7 +66,7 @@ class SessionWatch {
     this.#session = session;
     this.#flooders = flooders;
     this.#address = address;
-    this.#lookedAt = now;
+    this.#checkedAt = now;
     session.on('stream', (stream: ServerHttp2Stream) => this.#follow(stream));
     session.once('error', (error: NodeJS.ErrnoException) => {
       // Node has closed the connection already.
@@ -75,10 +75,10 @@ class SessionWatch {
   }
 
   /** Closes the connection if it has sent more than its requests account for. */
-  look(now: Milliseconds): void {
+  check(now: Milliseconds): void {
     if (this.#session.destroyed) return;
-    const seconds = (now - this.#lookedAt) / 1000;
-    this.#lookedAt = now;
+    const seconds = (now - this.#checkedAt) / 1000;
+    this.#checkedAt = now;
     if (this.#allowance.read(this.#session.socket.bytesRead, seconds)) this.#close('bytes_without_requests');
   }
 

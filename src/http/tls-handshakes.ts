@@ -26,8 +26,8 @@ export interface HandshakeOptions {
 }
 
 /**
- * Closes connections of a TLS server beyond the limits before their handshake begins. Begins one handshake of the others in each turn of
- * the event loop, once the ClientHello is complete, from each host in turn.
+ * Closes the connections of a TLS server that exceed a limit before their handshake begins. Of the other connections whose ClientHello is
+ * complete, one begins its handshake in each turn of the event loop, from each host in turn.
  */
 export function limitHandshakes(server: Server, { clock, isTrustedProxy }: HandshakeOptions): void {
   const begin = beginInTurns(server);
