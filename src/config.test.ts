@@ -67,6 +67,7 @@ const REFUSED: readonly (readonly [name: string, value: string])[] = [
   ['API_PREFIX', 'api'],
   ['API_PREFIX', '/a b'],
   ['API_PREFIX', '/hls'],
+  ['API_PREFIX', '/recordings'],
   ['DEFAULT_PROFILES', '['],
   ['DEFAULT_PROFILES', '{}'],
   ['DEFAULT_PROFILES', '[{"name":"a"}]'],

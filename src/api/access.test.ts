@@ -6,7 +6,7 @@ import type { AccessRule } from '#domain/user.ts';
 import { type Access, AccessJudge, accessProblem, isContained } from './access.ts';
 
 let count = 0;
-/** Judges by rules that no judge has seen before. */
+/** Asks a new judge, which remembers no compiled rules. */
 function allows(access: Access, method: string, path: string): boolean {
   count += 1;
   return new AccessJudge().allows({ id: String(count) as ApiKeyId, access }, method, path.split('/'));
@@ -42,7 +42,7 @@ test('a request is allowed when any rule names its method and path', () => {
   assert.equal(allows(undefined, 'DELETE', 'user/1'), true, 'without rules there is no limit');
 });
 
-test('a judge takes each key by its own rules', () => {
+test('each key is judged by its own rules', () => {
   const judge = new AccessJudge();
   const key = (id: string, resource: string) => ({
     id: id as ApiKeyId,
@@ -54,7 +54,7 @@ test('a judge takes each key by its own rules', () => {
   }
 });
 
-test('resources that are no patterns are refused with a sentence', () => {
+test('a resource that is not a pattern is refused with a sentence', () => {
   for (const resource of [
     '',
     '/',

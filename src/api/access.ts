@@ -71,6 +71,7 @@ export class AccessJudge {
   readonly #compiled = new Map<string, readonly CompiledRule[]>();
 
   /**
+   * Whether the rules of a credential allow a request.
    * @param method the method of the request, or `publish`
    * @param path below the prefix, as the router split it, with parameter values decoded
    */

@@ -29,18 +29,18 @@ import type { ApiSettings } from './config.ts';
 import type { FindCredential } from './credentials.ts';
 import type { RunningRecordings } from './present-asset.ts';
 
-/** What admins are told of the server that answers. */
+/** What the API shows admins of the server that answers. */
 export interface Host {
   readonly nodeId: NodeId;
   readonly version: string;
   readonly dataDir: string;
   /** The settings in force. Secret values are left out. */
   readonly settings: readonly { readonly name: string; readonly value?: string; readonly isSecret: boolean }[];
-  /** When the certificate ends. Undefined without TLS. */
+  /** When the certificate expires, in milliseconds since the Unix epoch. Undefined without TLS. */
   readonly certificateValidTo: () => number | undefined;
-  /** Starts the encoder for a try. Undefined where FFmpeg is not installed. */
+  /** Starts the encoder on a test picture, to see whether it works. Undefined where FFmpeg is not installed. */
   readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
-  /** The sessions that have not ended, and the publishers, of this server. */
+  /** The numbers of sessions on this server that have not ended, and of publishers that are connected to it. */
   readonly counts: () => { readonly sessions: number; readonly publishers: number };
 }
 
@@ -84,8 +84,8 @@ export interface ApiOptions {
   /** The origin by which the sender of a request reaches this server, such as `https://live.example.com`. */
   readonly publicUrl: (request: FastifyRequest) => string;
   /**
-   * The publish URLs without the stream key, in the order to be offered, for a client that reached this server by that host name. Called at
-   * each request, because ingest may start to listen after the API was made.
+   * The publish URLs without the stream key, the one to offer first at the beginning, for a client that reached this server by this host
+   * name. Called at each request, because ingest may start to listen after the API was made.
    */
   readonly publishUrls: (hostname: string) => readonly string[];
   /** Sends requests to webhooks again. */
@@ -101,7 +101,7 @@ export interface ApiOptions {
 export interface RouteContext extends ApiOptions {
   /** Hook of routes that require an API key. It sets `request.caller`. */
   readonly authenticate: onRequestAsyncHookHandler;
-  /** Whom a credential stands for now. For answers that go on for longer than a request, whose credential may end meanwhile. */
+  /** Finds whom a credential stands for now. Long answers call it again and again, because their credential may become invalid meanwhile. */
   readonly findCredential: FindCredential;
 }
 

@@ -137,7 +137,7 @@ export const adminOnly: onRequestHookHandler = (request, _reply, done) => {
   else done(new MillraceError('admin_only', 'Only an admin may do this; use an API key of an admin.'));
 };
 
-/** @throws {MillraceError} `insufficient_scope` */
+/** Checks the access rules of the key. @throws {MillraceError} `insufficient_scope` when they do not allow the request */
 function mustBeAllowed(judge: AccessJudge, key: Credential, request: FastifyRequest, prefix: string): void {
   const pattern = (request.routeOptions.url ?? '').slice(prefix.length);
   const params = request.params as Readonly<Record<string, string>>;

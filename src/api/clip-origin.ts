@@ -1,5 +1,6 @@
 /**
- * Finds what a clip is to be cut out of. No file is read: what is recorded by now is known in memory, here or at the node that records.
+ * Finds the recording or clip that a new clip is to be cut from. No file is read: how much is recorded by now is known in memory, here or at
+ * the node that records.
  */
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -12,10 +13,13 @@ import { streamByPlaybackId } from './find-stream.ts';
 import { asOfNow, type RunningRecordings } from './present-asset.ts';
 import { isInScope } from './scope.ts';
 
-/** The recordings of a stream that may cover a time: a broadcast may have begun shortly before another one's end was stored. */
+/**
+ * How many recordings are searched for one that covers the beginning of a clip. The newest alone is not enough, because another broadcast may
+ * have begun before the end of the clip.
+ */
 const CANDIDATES = 3;
 
-/** What a request names. */
+/** What a request wants a clip of. */
 interface Wanted {
   readonly playbackId: string;
   readonly sessionId: string | undefined;
@@ -24,7 +28,7 @@ interface Wanted {
 }
 
 /**
- * Finds the recording or clip, as it is by now, that a clip is to be cut out of.
+ * Finds the recording or clip that a new clip is to be cut from, with what is recorded by now.
  * @throws {MillraceError} `not_found`, and `not_recorded` for a stream or session without a recording
  */
 export async function findClipOrigin(
@@ -48,7 +52,7 @@ export async function findClipOrigin(
   return await newest(asset, recordings);
 }
 
-/** An asset with what of it is recorded by now, whichever process records it. */
+/** An asset with the extent that is recorded by now, whichever process records it. */
 async function newest(asset: Asset, recordings: RunningRecordings): Promise<Asset> {
   return { ...asOfNow(asset, recordings), ...(await recordings.extentElsewhere(asset)) };
 }

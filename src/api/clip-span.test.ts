@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { MillraceError } from '#domain/errors.ts';
 import { ms } from '#lib/units.ts';
@@ -18,7 +18,7 @@ function codeOf(call: () => unknown): string | undefined {
   }
 }
 
-it('is what was requested when that is recorded, including both ends as clients see them', () => {
+test('a clip has the requested span if that is recorded, including both ends as clients see them', () => {
   for (const [startTime, endTime] of [
     [1000, 5001],
     [1001, 1002],
@@ -28,7 +28,7 @@ it('is what was requested when that is recorded, including both ends as clients 
   }
 });
 
-it('ends with the recording when no end is requested, and when a running recording is to be clipped up to now', () => {
+test('a clip ends with the recording when no end is requested, and when a running recording is clipped up to now', () => {
   const until = { fromMs: 2000, untilMs: 5001 };
   assert.deepEqual(clipSpan({ startTime: 2000, endTime: undefined }, RECORDED, NOW), until);
   const running = { ...RECORDED, isGrowing: true };
@@ -37,7 +37,7 @@ it('ends with the recording when no end is requested, and when a running recordi
   assert.deepEqual(clipSpan({ startTime: 2000, endTime: 4000 }, running, NOW), { fromMs: 2000, untilMs: 4000 });
 });
 
-it('refuses what is not recorded, with the range there is', () => {
+test('a span that is not recorded is refused with an error that says what is recorded', () => {
   const running = { ...RECORDED, isGrowing: true };
   for (const [startTime, endTime, recorded] of [
     [999, 2000, RECORDED],
@@ -56,7 +56,7 @@ it('refuses what is not recorded, with the range there is', () => {
   assert.throws(() => clipSpan({ startTime: 1, endTime: 2 }, RECORDED, NOW), /startTime .* from 1000 to 5001\.$/);
 });
 
-it('is never empty and never beyond the recording, and says so with one of two errors otherwise', () => {
+test('a clip is never empty and never longer than the recording; otherwise it is refused with one of two errors', () => {
   const time = fc.oneof(fc.integer({ min: 0, max: 10_000 }), fc.double({ min: 0, max: 1e16, noNaN: true }));
   fc.assert(
     fc.property(

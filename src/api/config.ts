@@ -45,8 +45,10 @@ export type ApiSettings = SettingValues<typeof apiSettings>;
 function parsePrefix(value: string): string {
   const prefix = value.replace(/\/$/, '');
   if (!/^(\/[A-Za-z0-9._~-]+)*$/.test(prefix)) throw new Error('must be a path such as /api, or /');
-  if (/^\/(hls|play|docs|assets|dashboard|healthz)(\/|$)/.test(prefix))
-    throw new Error('must not start with /hls, /play, /docs, /assets, /dashboard or /healthz: those are taken');
+  if (/^\/(hls|play|recordings|docs|assets|dashboard|healthz)(\/|$)/.test(prefix))
+    throw new Error(
+      'must not start with /hls, /play, /recordings, /docs, /assets, /dashboard or /healthz, which are taken',
+    );
   return prefix;
 }
 

@@ -10,7 +10,7 @@ import type { Store } from '#store/store.ts';
 
 /** Whom a valid credential stands for, and what it may be used for. */
 export interface Credential {
-  /** Of the API key; for a session made with a sign-in link, of the session. */
+  /** The id of the API key, or of the browser session if that was made with a sign-in link. */
   readonly id: ApiKeyId | BrowserSessionId;
   /** The name of the API key, or {@link LINK_SESSION_NAME}. */
   readonly name: string;
@@ -25,10 +25,10 @@ export interface Credential {
 /** What stands in place of an API key's name for a session that was made with a sign-in link. */
 const LINK_SESSION_NAME = 'dashboard';
 
-/** Finds whom a credential stands for now, at every call. Undefined when it is not valid. */
+/** Finds whom a credential stands for at the time of the call. Undefined when it is not valid. */
 export type FindCredential = (presented: Secret) => Promise<Credential | undefined>;
 
-/** Makes the function. */
+/** Makes the function that finds whom a credential stands for. */
 export function createFindCredential({
   store,
   tokens,

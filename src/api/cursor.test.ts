@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ms } from '#lib/units.ts';
 import { decodeCursor, encodeCursor } from './cursor.ts';
 
-test('a cursor leads back to the key it was made of', () => {
+test('a cursor is read as the key it was made from', () => {
   fc.assert(
     fc.property(fc.nat({ max: 8_640_000_000_000_000 }), fc.uuid(), (at, id) => {
       const key = { at: ms(at), id };
@@ -24,7 +24,7 @@ test('a cursor of one list is refused by another, and by another order of the sa
   }
 });
 
-test('any other text is refused as no cursor of ours', () => {
+test('a text that is not a cursor of this server is refused', () => {
   const made = encodeCursor('stream', KEY);
   const others = fc.oneof(
     fc.string({ unit: 'binary' }),

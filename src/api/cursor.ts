@@ -8,14 +8,15 @@ import type { PageKey } from '#store/page.ts';
 const CONTENT = /^([a-zA-Z-]+)\.(0|[1-9]\d{0,15})\.([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
 /**
- * @param list names the list and its order, in letters and hyphens; the cursor is valid for that list only
+ * Writes a position in a list as text.
+ * @param list names the list and its order, in letters and hyphens; the cursor is valid for this list only
  * @param key the position, whose `id` must be a UUID
  */
 export function encodeCursor(list: string, key: PageKey): string {
   return Buffer.from(`${list}.${key.at}.${key.id}`).toString('base64url');
 }
 
-/** @throws {MillraceError} `invalid_cursor` for any text that {@link encodeCursor} did not make for that list */
+/** Reads a cursor. @throws {MillraceError} `invalid_cursor` for any text that {@link encodeCursor} did not make for this list */
 export function decodeCursor(list: string, cursor: string): PageKey {
   const match = CONTENT.exec(Buffer.from(cursor, 'base64url').toString());
   const key = match && { at: ms(Number(match[2])), id: match[3]! };

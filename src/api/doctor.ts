@@ -2,6 +2,7 @@
  * The checks by which an operator finds out what is wrong with a server: pure functions of what was measured. Each result is a sentence that
  * also says what to do.
  */
+import { DAY_MS } from '#domain/usage.ts';
 
 /** `unknown` where nothing could be measured. */
 export const CHECK_STATES = ['ok', 'warning', 'problem', 'unknown'] as const;
@@ -21,9 +22,8 @@ export const CHECKS = ['database', 'clock', 'disk', 'cpu', 'encoder', 'ingest', 
 export type CheckId = (typeof CHECKS)[number];
 
 const GIB = 1024 ** 3;
-const DAY_MS = 86_400_000;
 
-/** @param latencyMs of one read; undefined when there was no answer */
+/** Judges how fast the database answers. @param latencyMs of one read; undefined when there was no answer */
 export function checkDatabase(latencyMs: number | undefined): Check {
   const id = 'database';
   if (latencyMs === undefined) {
@@ -35,7 +35,7 @@ export function checkDatabase(latencyMs: number | undefined): Check {
   return { id, state: latencyMs < 1000 ? 'warning' : 'problem', message };
 }
 
-/** @param offsetMs by which the server's clock is ahead of the database's; undefined when it is not known */
+/** Judges the clock of the server. @param offsetMs milliseconds by which it is ahead of that of the database; undefined when unknown */
 export function checkClock(offsetMs: number | undefined): Check {
   const id = 'clock';
   if (offsetMs === undefined)
@@ -51,7 +51,7 @@ export function checkClock(offsetMs: number | undefined): Check {
   return { id, state: size < 10_000 ? 'warning' : 'problem', message };
 }
 
-/** @param freeBytes of the disk with the data folder */
+/** Judges the free space of the disk with the data folder. @param freeBytes undefined when unknown */
 export function checkDisk(freeBytes: number | undefined): Check {
   const id = 'disk';
   if (freeBytes === undefined)
@@ -62,7 +62,7 @@ export function checkDisk(freeBytes: number | undefined): Check {
   return { id, state: freeBytes >= GIB ? 'warning' : 'problem', message };
 }
 
-/** @param load the mean number of processes that wanted to run in the last minute */
+/** Judges the load of the CPU. @param load the mean number of processes that wanted to run in the last minute */
 export function checkCpu(load: number, cores: number): Check {
   const left = Math.max(0, cores - load);
   const message = `${left.toFixed(1)} of ${cores} cores were free in the last minute`;
@@ -72,7 +72,7 @@ export function checkCpu(load: number, cores: number): Check {
   return { id: 'cpu', state: load < cores * 1.2 ? 'warning' : 'problem', message: `${message}; ${advice}` };
 }
 
-/** @param tookMs until the encoder made its first frame; undefined when it made none in time */
+/** Judges the encoder. @param tookMs milliseconds until it made its first frame; undefined when it made none in time */
 export function checkEncoder(isInstalled: boolean, tookMs: number | undefined): Check {
   const id = 'encoder';
   if (!isInstalled) {
@@ -87,7 +87,7 @@ export function checkEncoder(isInstalled: boolean, tookMs: number | undefined): 
   return { id, state: 'ok', message: `The encoder made its first frame in ${(tookMs / 1000).toFixed(1)} s.` };
 }
 
-/** @param tried each URL that encoders are told, with whether this server could connect to it */
+/** Judges whether encoders can connect. @param tried every publish URL, and whether this server could connect to it */
 export function checkIngest(tried: readonly { readonly url: string; readonly isReached: boolean }[]): Check {
   const id = 'ingest';
   if (tried.length === 0) {
@@ -102,7 +102,7 @@ export function checkIngest(tried: readonly { readonly url: string; readonly isR
   return { id, state: 'warning', message };
 }
 
-/** What a request says about the proxies that it passed through. */
+/** What the headers of a request say about the proxies that it passed through. */
 export interface ProxySigns {
   /** Whether it has `X-Forwarded-*` headers. */
   readonly isForwarded: boolean;
@@ -111,7 +111,7 @@ export interface ProxySigns {
   readonly hasProto: boolean;
 }
 
-/** Judges how the present request reached the server. */
+/** Judges the proxy through which the request came that the answer is for. */
 export function checkProxy({ isForwarded, isTrusted, hasProto }: ProxySigns): Check {
   const id = 'proxy';
   if (!isForwarded)
@@ -129,7 +129,7 @@ export function checkProxy({ isForwarded, isTrusted, hasProto }: ProxySigns): Ch
   return { id, state: 'ok', message: 'This request came through a trusted proxy, with the headers it needs.' };
 }
 
-/** @param validTo the end of the certificate; undefined without TLS */
+/** Judges how long the certificate is still valid. @param validTo when it expires; undefined without TLS */
 export function checkCertificate(validTo: number | undefined, now: number): Check {
   const id = 'certificate';
   if (validTo === undefined) {

@@ -15,7 +15,10 @@ import { STREAM_ID } from './schemas/sample-ids.ts';
 
 /** The query parameters, for the OpenAPI document. */
 export const EVENT_QUERY = {
-  type: Type.Optional({ ...EventTypeSchema, description: 'Only events of this type. Not together with `all`.' }),
+  type: Type.Optional({
+    ...EventTypeSchema,
+    description: 'Only events of this type. With `all`, it also needs `streamId`.',
+  }),
   streamId: idQuery('Only events of this stream.', STREAM_ID),
 };
 

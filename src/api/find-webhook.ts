@@ -19,7 +19,10 @@ export async function findWebhook({ store }: Pick<RouteContext, 'store'>, id: st
 export const unknownWebhook = (): MillraceError =>
   new MillraceError('not_found', 'You have no webhook with this id; list yours with GET /webhook.');
 
-/** @throws {MillraceError} `invalid_body` for a URL that is refused before its host name is resolved */
+/**
+ * Checks the URL of a webhook without resolving its host name.
+ * @throws {MillraceError} `invalid_body` for a URL to which nothing may be sent
+ */
 export function mustBeDestination({ guard }: Pick<RouteContext, 'guard'>, url: string): void {
   const problem = guard.problemOf(url);
   if (problem !== undefined) throw new MillraceError('invalid_body', `The field url ${problem}.`);

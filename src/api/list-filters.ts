@@ -54,6 +54,7 @@ const MAX_TEXT_LENGTH = 512;
 const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 0] } as const;
 
 /**
+ * Reads the text of `filters`.
  * @param preset filters that other query parameters set, such as `active=true`
  * @throws {MillraceError} `invalid_request`, with a sentence that repeats no value
  */

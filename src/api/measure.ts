@@ -19,9 +19,9 @@ export async function measureDatabase(
 ): Promise<{ readonly latencyMs: number | undefined; readonly offsetMs: number | undefined }> {
   const startedAt = clock.monotonic();
   try {
-    const there = await time();
+    const databaseTime = await time();
     const latencyMs = clock.monotonic() - startedAt;
-    return { latencyMs, offsetMs: clock.now() - latencyMs / 2 - there };
+    return { latencyMs, offsetMs: clock.now() - latencyMs / 2 - databaseTime };
   } catch {
     return { latencyMs: undefined, offsetMs: undefined };
   }

@@ -1,5 +1,5 @@
 /**
- * Recognises the owner of what a viewer asks for, by an API key.
+ * Recognises by an API key whether a request for playback comes from the owner of what it asks for.
  */
 import type { FastifyRequest } from 'fastify';
 import type { UserId } from '#domain/ids.ts';
@@ -7,8 +7,8 @@ import type { ApiOptions } from './api.ts';
 import { presentedKey } from './presented-key.ts';
 
 /**
- * Makes the function that tells whether a request shows an API key without access rules of that user or of an admin. Wrong keys count
- * against the address as they do in the API.
+ * Makes the function that finds out whether a request has an API key of this user or of an admin, without access rules. A wrong key counts
+ * as a failed attempt of its address, as in the API.
  */
 export function createIsOwner({
   store,

@@ -13,7 +13,7 @@ import { createRateLimit } from './rate-limit.ts';
 import { routes } from './routes.ts';
 import { SCHEMAS } from './schemas.ts';
 
-/** Headers of every answer of the API. Any web page may read it. */
+/** Headers of every answer of the API. They let the scripts of any web page read the answer. */
 const HEADERS = {
   'access-control-allow-origin': '*',
   'access-control-expose-headers':
@@ -33,8 +33,8 @@ const PREFLIGHT_HEADERS = {
 /**
  * Adds every route of `routes.ts` and their documentation under the API prefix of the settings.
  *
- * Any web page may call the routes. They are authorized by what the header `authorization` holds alone, never by a cookie or an address, so the same-origin policy of
- * browsers would protect nothing.
+ * Any web page may call the routes. Only the header `authorization` authorizes a request, never a cookie or an address, so the same-origin
+ * policy of browsers would protect nothing.
  */
 export async function apiPlugin(http: FastifyInstance, options: ApiOptions): Promise<void> {
   await http.register(addApi, { ...options, prefix: options.settings.prefix });

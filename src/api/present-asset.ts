@@ -8,9 +8,12 @@ import { approximateBytes, audioOf, bestVideo, downloadUrl, recordingPlaylistUrl
 import type { AssetSchema, TaskSchema } from './schemas/asset.ts';
 import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 
-/** What is known of recordings that run. */
+/** Knows the extents of recordings that run. */
 export interface RunningRecordings {
-  /** The extent of a recording, which is newer than that of its asset. Undefined for one that does not run in this process. Reads no file. */
+  /**
+   * The extent of a recording that runs in this process, which is newer than that of its asset. Undefined for any other recording. Reads no
+   * file.
+   */
   extentOf(path: MediaPath): AssetExtent | undefined;
   /**
    * Asks another process that writes a recording for its extent. Undefined when the recording does not run in another process, and when
@@ -32,11 +35,11 @@ const PHASES = {
 /** A phase in the API. */
 export type ApiAssetPhase = (typeof PHASES)[AssetPhase];
 
-/** The phase with a name of the API. */
+/** The phase that has this name in the API. Undefined for any other value. */
 export const phaseOfApi = (name: unknown): AssetPhase | undefined =>
   (Object.keys(PHASES) as AssetPhase[]).find((phase) => PHASES[phase] === name);
 
-/** An asset with what of it is recorded by now. A running recording is longer than its record says. */
+/** An asset with the extent that is recorded by now. A running recording is longer than the stored asset says. */
 export function asOfNow(asset: Asset, running: RunningRecordings): Asset {
   if (asset.phase !== 'recording' && asset.phase !== 'storing') return asset;
   const extent = running.extentOf(asset.mediaPath);

@@ -1,5 +1,5 @@
 /**
- * Presents an event to the owner of its stream.
+ * Presents events to the user that they belong to.
  */
 import type { ServiceEvent } from '#domain/events.ts';
 import type { EventObject } from './schemas/event.ts';

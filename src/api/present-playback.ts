@@ -58,7 +58,7 @@ export function presentAssetPlayback(
 /** The recording of a running session, for `recordings=true`. */
 export function presentDvr(recording: Asset | undefined, publicUrl: string): Playback['meta']['dvrPlayback'] {
   if (recording === undefined)
-    return [{ error: 'No recording of this stream is running that viewers may go back in.' }];
+    return [{ error: 'No recording of this stream is running in which viewers may go back.' }];
   return [playlist(recordingPlaylistUrl(publicUrl, recording))];
 }
 

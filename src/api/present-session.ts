@@ -1,5 +1,5 @@
 /**
- * Presents sessions to the owner of its stream. Only the fields named in this file are shown.
+ * Presents sessions to the owner of their stream. Only the fields named in this file are shown.
  */
 
 import type { FastifyRequest } from 'fastify';
@@ -15,8 +15,8 @@ import { downloadUrl, recordingPlaylistUrl } from './recording-urls.ts';
 import type { RecordingStatus, SessionSchema } from './schemas/session.ts';
 
 /**
- * Presents sessions with their recordings, which are read at once. For a session that runs on this node, the state in memory is used,
- * because it is newer than the store.
+ * Presents sessions with their recordings, all of which one call of the store reads. The state of a session that runs on this node is taken
+ * from memory, because it is newer than the store.
  */
 export async function presentSessions(
   sessions: readonly Session[],

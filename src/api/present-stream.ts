@@ -31,8 +31,8 @@ export function presentStreamOfEvent(stream: Stream, live: LiveDirectory): Stati
 }
 
 /**
- * The state of a session that runs on this node is taken from memory, because the store gets it later. Everything else comes from the
- * store.
+ * Presents a stream. The state of a session that runs on this node is taken from memory, because it is newer than the store. Everything else
+ * comes from the store.
  */
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);

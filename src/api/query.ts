@@ -17,7 +17,10 @@ export function readText(query: RawQuery, name: string): string | undefined {
   throw refused(name, 'must be given only once');
 }
 
-/** @throws {MillraceError} `invalid_request` for any value except `1`, `true`, `0` and `false` */
+/**
+ * Reads a parameter that is true or false. Undefined when it is missing.
+ * @throws {MillraceError} `invalid_request` for any value except `1`, `true`, `0` and `false`
+ */
 export function readFlag(query: RawQuery, name: string): boolean | undefined {
   switch (readText(query, name)) {
     case undefined:
@@ -33,7 +36,10 @@ export function readFlag(query: RawQuery, name: string): boolean | undefined {
   }
 }
 
-/** @throws {MillraceError} `invalid_request` for any value except a whole number in plain digits between the bounds, both included */
+/**
+ * Reads a parameter that is a whole number from `min` to `max`. Undefined when it is missing.
+ * @throws {MillraceError} `invalid_request` for any other value, and for a number that is not written in plain digits
+ */
 export function readInteger(
   query: RawQuery,
   name: string,

@@ -22,7 +22,8 @@ export type RateLimit = (
 ) => void;
 
 /**
- * @param perMinute requests that one key may make per minute, which may also come at once; 0 means no limit and no headers
+ * Makes the function that counts requests. The limit of each user comes from the quotas of the user.
+ * @param perMinute requests that one key may make per minute, all of them at once if it likes; 0 means no limit and no headers
  */
 export function createRateLimit({
   perMinute,

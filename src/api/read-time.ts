@@ -29,7 +29,7 @@ export const SPAN_QUERY = {
   ),
 };
 
-/** @throws {MillraceError} `invalid_request` for a text that is no time */
+/** Reads a parameter that is a time. Undefined when it is missing. @throws {MillraceError} `invalid_request` for any other text */
 export function readTime(query: RawQuery, name: string): Milliseconds | undefined {
   const text = readText(query, name);
   if (text === undefined) return undefined;
@@ -39,7 +39,7 @@ export function readTime(query: RawQuery, name: string): Milliseconds | undefine
   throw refused(name, 'must be milliseconds since the Unix epoch, or an ISO 8601 date');
 }
 
-/** The span of a request. @throws {MillraceError} `invalid_request` when it ends before it begins */
+/** Reads the span of time of a request. @throws {MillraceError} `invalid_request` when it ends before it begins */
 export function readSpan(
   query: RawQuery,
   defaults: { readonly from: Milliseconds; readonly to: Milliseconds },

@@ -9,7 +9,7 @@ import type { Receipt } from '#store/receipt.ts';
 /** The change that a request made. */
 export interface Change {
   readonly action: AuditAction;
-  /** The id of the stream, API key or user that was changed. */
+  /** The id of what was changed; see `AuditEntry` for each kind. */
   readonly resourceId: string;
   /** The names of the fields that an update changed, without their values. */
   readonly fields?: readonly string[];

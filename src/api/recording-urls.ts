@@ -12,7 +12,7 @@ export const recordingBase = (publicUrl: string, { path }: Pick<Asset, 'path'>):
 export const recordingPlaylistUrl = (publicUrl: string, asset: Pick<Asset, 'path'>): string =>
   `${recordingBase(publicUrl, asset)}/index.m3u8`;
 
-/** The MP4 of the best rendition, or the audio if there is no video. While the tracks are not known yet, there is taken to be video. */
+/** The MP4 of the best rendition, or the audio if there is no video. Before the tracks are known, it is the MP4 of the source rendition. */
 export function downloadUrl(publicUrl: string, asset: Pick<Asset, 'path' | 'tracks'>): string {
   const best = bestVideo(asset.tracks);
   const isAudio = best === undefined && asset.tracks.length > 0;
@@ -30,7 +30,7 @@ export function bestVideo(tracks: readonly AssetTrack[]): AssetTrack | undefined
 export const audioOf = (tracks: readonly AssetTrack[]): AssetTrack | undefined =>
   tracks.find(({ kind }) => kind === 'audio');
 
-/** About how many bytes an MP4 of these tracks has, from their measured bitrates. */
+/** The approximate size in bytes of an MP4 with these tracks, estimated from their measured bitrates. */
 export function approximateBytes(tracks: readonly (AssetTrack | undefined)[], durationS: number): number {
   return Math.round((tracks.reduce((bps, track) => bps + (track?.bitrateBps ?? 0), 0) * durationS) / 8);
 }

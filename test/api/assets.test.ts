@@ -552,7 +552,7 @@ test('anybody is told how to play a recording, a clip and what is live, under th
 
   await end(api, session);
   const { dvrPlayback } = (await playback(`${session.playbackId}?recordings=1`)).meta;
-  assert.deepEqual(dvrPlayback, [{ error: 'No recording of this stream is running that viewers may go back in.' }]);
+  assert.deepEqual(dvrPlayback, [{ error: 'No recording of this stream is running in which viewers may go back.' }]);
   await api.call('DELETE', `/stream/${session.streamId}`, { key });
   assert.deepEqual((await playback(asset.id)).meta.playbackPolicy, { type: 'jwt' }, 'also when the stream is deleted');
   await api.call('DELETE', `/asset/${session.id}`, { key });

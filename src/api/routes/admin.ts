@@ -33,7 +33,7 @@ const doctorSchema = {
 
 /** Answers with the state of this server. */
 export const getDoctor: ApiRoute = (api, { authenticate, store, clock, host, publishUrls }) => {
-  // One at a time, because each tries the encoder.
+  // Requests at the same time share one test of the encoder.
   let running: Promise<number | undefined> | undefined;
   const tryEncoder = (): Promise<number | undefined> => {
     if (host.draw === undefined) return Promise.resolve(undefined);
@@ -54,7 +54,7 @@ export const getDoctor: ApiRoute = (api, { authenticate, store, clock, host, pub
     const proto = headers['x-forwarded-proto'];
     const signs = {
       isForwarded: proto !== undefined || headers['x-forwarded-for'] !== undefined,
-      // Fastify lists the addresses behind the peer only when it trusts the peer.
+      // Fastify lists addresses besides that of the peer only when it trusts the peer.
       isTrusted: (request.ips?.length ?? 0) > 1,
       hasProto: proto !== undefined,
     };
@@ -85,7 +85,7 @@ export const getDoctor: ApiRoute = (api, { authenticate, store, clock, host, pub
 const nodesSchema = {
   operationId: 'listNodes',
   summary: 'List the servers that share the database',
-  description: 'For admins only. A server that has left or was lost is listed for as long as something of it is left.',
+  description: 'For admins only. A server that has left or was lost is listed until its sessions have been ended.',
   tags: ['admin'],
   security: [{ apiKey: [] }],
   response: answers(200, Type.Array(ref(NodeSchema))),

@@ -28,7 +28,7 @@ const update = {
   operationId: 'updateAsset',
   summary: 'Change a recording or clip',
   description:
-    'Fields that are left out stay as they are. A playback policy is replaced as a whole; null makes that of the stream apply again. The answer is the asset, as clients of the reference service expect.',
+    'Fields that are left out stay as they are. A playback policy is replaced as a whole; with null, the policy of the stream applies again. The answer is the asset, as clients of the reference service expect.',
   body: ref(AssetChangeSchema),
   response: answers(200, ref(AssetSchema), 404, 422),
 };
@@ -59,7 +59,7 @@ const remove = {
   operationId: 'deleteAsset',
   summary: 'Delete a recording or clip',
   description:
-    'Within a second it cannot be watched any more. The bytes of a recording are deleted within minutes, except those that its clips need, which stay until the clips are deleted, too. A recording that still runs cannot be deleted: the answer is 409.',
+    'The recording or clip cannot be watched any more within a second. The bytes of a recording are deleted within minutes, except those that its clips need, which stay until the clips are deleted, too. A recording that still runs cannot be deleted: the answer is 409.',
   response: answers(204, NOTHING, 404, 409),
 };
 

@@ -12,7 +12,7 @@ import { SigningKeyChangeSchema } from '#api/schemas/signing-key.ts';
 import { isUuid, type SigningKeyId } from '#domain/ids.ts';
 import { unknownSigningKey } from './read-signing-keys.ts';
 
-const STOPS = 'Viewers who watch with its tokens are refused within a few seconds.';
+const STOPS = 'Viewers who are already watching with one are refused within a few seconds.';
 
 const common = {
   tags: ['access-control'],

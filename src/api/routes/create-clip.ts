@@ -19,7 +19,7 @@ const schema = {
   operationId: 'createClip',
   summary: 'Make a clip',
   description:
-    'A clip shows a span of a recording, exact to the frame. It is ready at once, also while the stream is live, because nothing is encoded or copied. Times are those of the media, as players show them (`EXT-X-PROGRAM-DATE-TIME`). Without `endTime` the clip ends now. A time that is not recorded is refused with `clip_out_of_range` and the range there is. The answer is 200, as clients of the reference service expect.',
+    'A clip shows a span of a recording, exact to the frame. It is ready at once, also while the stream is live, because nothing is encoded or copied. Times are those of the media, as players show them (`EXT-X-PROGRAM-DATE-TIME`). Without `endTime` the clip ends now. A time that is not recorded is refused with the error `clip_out_of_range`, which says what is recorded. The answer is 200, as clients of the reference service expect.',
   tags: ['asset'],
   security: [{ apiKey: [] }],
   body: ref(NewClipSchema),

@@ -15,7 +15,7 @@ import { MAX_SIGNING_KEYS, newKeyPair } from '#domain/signing-key.ts';
 const schema = {
   operationId: 'createSigningKey',
   summary: 'Create a signing key',
-  description: `Creates a key pair, with which you sign tokens for your streams with the playback policy \`jwt\`. Only this answer holds the private key, because Millrace does not store it. The largest number of signing keys of a user is ${MAX_SIGNING_KEYS}.`,
+  description: `Creates a key pair, with which you sign tokens for your streams with the playback policy \`jwt\`. Only this answer holds the private key, because Millrace does not store it. A user may have at most ${MAX_SIGNING_KEYS} signing keys.`,
   tags: ['access-control'],
   security: [{ apiKey: [] }],
   body: ref(NewSigningKeySchema),

@@ -17,7 +17,7 @@ const schema = {
   operationId: 'createWebhook',
   summary: 'Create a webhook',
   description:
-    'From now on, events of these types are sent to `url`, signed with `sharedSecret`. Each is sent again until the receiver answers with 2xx. If `sharedSecret` is left out, a random one is made. The answer is 200, as clients of the reference service expect.',
+    'From now on, events of these types are sent to `url`, signed with `sharedSecret`. Each is sent again until the receiver answers with 2xx, for up to three days. If `sharedSecret` is left out, a random one is made. The answer is 200, as clients of the reference service expect.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   body: ref(NewWebhookSchema),

@@ -17,7 +17,7 @@ const one = {
   operationId: 'deleteWebhook',
   summary: 'Delete a webhook',
   description:
-    'From now on, no request to the webhook is started. The answer is the deleted webhook, as clients of the reference service expect.',
+    'No further events are sent to the webhook, except a few whose requests a server has already prepared. The answer is the deleted webhook, as clients of the reference service expect.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,

@@ -27,7 +27,7 @@ const byKey = {
   params: streamKeyParams,
 };
 
-/** Answers with the caller's stream that has that stream key. */
+/** Answers with the caller's stream that has this stream key. */
 export const getStreamByKey: ApiRoute = (api, { authenticate, store, live, throttle }) => {
   api.get('/stream/key/:streamKey', { schema: byKey, onRequest: authenticate }, async (request) => {
     const stream = await streamByKey({ store, throttle }, request.params.streamKey, request);
@@ -44,7 +44,7 @@ const byPlaybackId = {
   params: playbackIdParams,
 };
 
-/** Answers with the caller's stream that has that playback id. */
+/** Answers with the caller's stream that has this playback id. */
 export const getStreamByPlaybackId: ApiRoute = (api, { authenticate, store, live }) => {
   const options = { schema: byPlaybackId, onRequest: authenticate };
   api.get('/stream/playback/:playbackId', options, async (request) => {

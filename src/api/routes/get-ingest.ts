@@ -11,7 +11,7 @@ import { Type } from '#lib/schema.ts';
 const schema = {
   operationId: 'getIngest',
   summary: 'Find out where to publish',
-  description: 'Gives one entry for each address to publish to. Needs no API key.',
+  description: 'Lists the addresses to publish to. Needs no API key.',
   tags: ['ingest'],
   security: [],
   response: answers(200, Type.Array(ref(IngestSchema)), 400),

@@ -25,7 +25,7 @@ const schema = {
   operationId: 'getSessionSamples',
   summary: 'Read the health of a session over time',
   description:
-    'Samples of 5 seconds exist for the last 15 minutes of a session, and only at the server that it runs on. Samples of a minute are kept for as long as the session. Without `step`, the answer has the shorter ones where they exist. An answer has at most 1440 samples; continue with `from` after the `time` of the last one.',
+    'Samples of 5 seconds exist for the last 15 minutes of a session, and only at the server that it runs on. Samples of a minute are kept for as long as the session. Without `step`, the answer has samples of 5 seconds if the server has them for this session, otherwise samples of a minute. An answer has at most 1440 samples; continue with `from` after the `time` of the last one.',
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: sessionIdParams,

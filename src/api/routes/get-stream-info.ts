@@ -20,7 +20,7 @@ const schema = {
   operationId: 'getStreamInfo',
   summary: 'Find out what an id, stream key or playback id stands for',
   description:
-    'Gives the stream and its session. Requests with wrong stream keys are throttled, together with publishers that use wrong keys.',
+    'Answers with the stream, and with the session whose id was sent or otherwise the newest session. Requests with wrong stream keys are throttled, together with publishers that use wrong keys.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: anyIdParams,
@@ -28,7 +28,7 @@ const schema = {
   response: answers(200, ref(StreamInfoSchema), 404),
 };
 
-/** The stream or session that was found, and by what kind of name. */
+/** The stream or session that was found, and the kind of text that named it. */
 interface Found {
   readonly stream: Stream | undefined;
   readonly session?: Session | undefined;

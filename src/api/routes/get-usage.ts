@@ -13,7 +13,7 @@ import { DAY_MS, NO_USAGE, type UsageSum } from '#domain/usage.ts';
 import { Type } from '#lib/schema.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 
-/** What an answer is about when the request does not say since when. */
+/** The days up to now that an answer is about when the request has no `from`. */
 const DEFAULT_DAYS = 30;
 /** The largest number of entries in an answer. */
 const MAX_ENTRIES = 10_000;
@@ -24,7 +24,7 @@ const schema = {
   operationId: 'getUsage',
   summary: 'Read what was used, as JSON or CSV',
   description:
-    'Sums what your streams used, the oldest first, for the last 30 days unless `from` says otherwise. Spans without usage are left out. Numbers are up to a minute old. An answer has at most 10,000 entries; ask for a shorter time if it may have more. Usage is kept as long as ended sessions.',
+    'Sums what your streams used in each span of time, the oldest span first. Without `from`, the answer is about the last 30 days. Spans without usage are left out. Numbers are up to a minute old. An answer has at most 10,000 entries; ask for a shorter time if it may have more. Usage is kept as long as ended sessions.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
@@ -44,7 +44,8 @@ const schema = {
       Type.Unsafe<string>({
         type: 'string',
         enum: ['json', 'csv'],
-        description: 'The form of the answer. The default is what the header `Accept` asks for, otherwise JSON.',
+        description:
+          'The form of the answer. The default is CSV if the header `Accept` begins with `text/csv`, otherwise JSON.',
       }),
     ),
     ...ADMIN_QUERY,
@@ -83,7 +84,8 @@ export const getUsage: ApiRoute = (api, { authenticate, store }) => {
 const metricSchema = {
   operationId: 'getUsageMetrics',
   summary: 'Read the sum of what was used',
-  description: 'The form of the reference service. For the last 30 days unless `from` says otherwise.',
+  description:
+    'Sums what all your streams used, in the form of the reference service. Without `from`, it sums the last 30 days.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({ ...SPAN_QUERY, ...ADMIN_QUERY }),
@@ -96,7 +98,7 @@ export const getUsageMetrics: ApiRoute = (api, { authenticate, store }) => {
   api.get('/data/usage/query', options, async (request) => {
     const { scope, userId, at } = request.caller;
     const span = wholeHours(readSpan(request.query as RawQuery, lastDays(at)));
-    // One span that holds every time there is.
+    // One span that contains all times.
     const [sum] = await store.usage.sum(scope, { ...span, stepMs: Number.MAX_SAFE_INTEGER, limit: 1 });
     const storedS = scope === 'everyone' ? undefined : await store.assets.secondsOf(scope);
     const { watchedMs, transcodedMs } = sum?.counts ?? NO_USAGE;
@@ -121,7 +123,7 @@ export function wholeHours({ from, to }: { readonly from: Milliseconds; readonly
 /** Minutes to three decimals. */
 export const minutes = (milliseconds: number): number => Number((milliseconds / 60_000).toFixed(3));
 
-/** @throws {MillraceError} `invalid_request` for any other value */
+/** Reads a parameter that has one of these values, or is missing. @throws {MillraceError} `invalid_request` for any other value */
 export function readOneOf<Value extends string>(
   query: RawQuery,
   name: string,
@@ -150,7 +152,7 @@ function presentUsage({ from, streamId, playbackId, userId, counts }: UsageSum):
   };
 }
 
-/** Whether a client prefers CSV. */
+/** The form that a client prefers. */
 const formatOf = (accept: string | undefined): 'json' | 'csv' => (/^\s*text\/csv/.test(accept ?? '') ? 'csv' : 'json');
 
 /** All columns, in the order of the schema. Values are ids and numbers, which need no quotes. */

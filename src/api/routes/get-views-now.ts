@@ -28,14 +28,14 @@ const schema = {
 };
 
 /** Query parameters of the reference service that are not supported. */
-const NOT_BUILT = ['creatorId', 'breakdownBy', 'breakdownBy[]'];
+const NOT_SUPPORTED = ['creatorId', 'breakdownBy', 'breakdownBy[]'];
 
 /** Answers the owner of a stream with its number of viewers. */
 export const getViewsNow: ApiRoute = (api, { authenticate, store, live }) => {
   const options = { schema, onRequest: authenticate, validatorCompiler: documentedOnly };
   api.get('/data/views/now', options, async (request) => {
     const query = request.query as RawQuery;
-    if (NOT_BUILT.some((name) => Object.hasOwn(query, name))) {
+    if (NOT_SUPPORTED.some((name) => Object.hasOwn(query, name))) {
       throw new MillraceError(
         'not_implemented',
         'Viewers are counted by playbackId only; leave out creatorId and breakdownBy.',

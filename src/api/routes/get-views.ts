@@ -20,7 +20,7 @@ import { lastDays, minutes, readOneOf, wholeHours } from './get-usage.ts';
 
 /** The largest number of entries in an answer. */
 const MAX_ENTRIES = 10_000;
-/** One span that holds every time there is. */
+/** The length of a span that contains all times. */
 const ALL_TIME_MS = Number.MAX_SAFE_INTEGER;
 
 const totalSchema = {
@@ -58,7 +58,7 @@ const schema = {
   operationId: 'getViewership',
   summary: 'Count views over time',
   description:
-    'Sums the views of your streams, or of the one with that `playbackId`, for the last 30 days unless `from` says otherwise. Numbers are up to a minute old.',
+    'Sums the views of all your streams, or of the one that `playbackId` names. Without `from`, it sums those of the last 30 days. Numbers are up to a minute old.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
@@ -70,7 +70,7 @@ const schema = {
       Type.Unsafe<string>({
         type: 'string',
         enum: Object.keys(TIME_STEPS),
-        description: 'Makes an entry for each span of that length, in UTC.',
+        description: 'Makes an entry for each span of this length, in UTC.',
       }),
     ),
     breakdownBy: Type.Optional(
@@ -86,7 +86,7 @@ const schema = {
 };
 
 /** Query parameters of the reference service that are not supported. */
-const NOT_BUILT = ['creatorId', 'assetId', 'streamId'];
+const NOT_SUPPORTED = ['creatorId', 'assetId', 'streamId'];
 
 /** Answers with the views of the caller's streams. */
 export const getViews: ApiRoute = (api, { authenticate, store }) => {
@@ -119,7 +119,7 @@ export const getViews: ApiRoute = (api, { authenticate, store }) => {
 /** Whether views are wanted for each playback id. @throws {MillraceError} `not_implemented` for anything else */
 function readBreakdown(query: RawQuery): boolean {
   const asked = [query.breakdownBy, query['breakdownBy[]']].flat().filter((value) => value !== undefined);
-  if (asked.some((value) => value !== 'playbackId') || NOT_BUILT.some((name) => Object.hasOwn(query, name))) {
+  if (asked.some((value) => value !== 'playbackId') || NOT_SUPPORTED.some((name) => Object.hasOwn(query, name))) {
     throw new MillraceError(
       'not_implemented',
       'Views are counted by playbackId and time only; leave out creatorId, assetId, streamId and other breakdowns.',

@@ -13,7 +13,7 @@ import { areOneHost } from '#lib/own-host.ts';
 import { Type } from '#lib/schema.ts';
 import type { RecentAttempt } from '#live/recent-attempts.ts';
 
-/** For how long a caller sees an attempt of somebody unknown from the caller's own address. */
+/** Milliseconds for which a caller sees an attempt of an unknown encoder from the caller's own address. */
 const OWN_ADDRESS_MS = 120_000;
 /** The largest number of attempts in an answer. */
 const MAX_LISTED = 100;
@@ -22,7 +22,7 @@ const schema = {
   operationId: 'listAttempts',
   summary: 'List encoders that were refused',
   description:
-    'Lists refused attempts to publish, the latest first, at most 100. They are those that were meant for your streams in the last day, as far as the server can tell, and those with an unknown key that came from the address of this request in the last two minutes. With `all`, admins see every attempt. Attempts are in memory, so a restart forgets them. Those that were meant for a stream are also events of the type `publish.refused`, which last.',
+    'Lists at most 100 refused attempts to publish, the latest first: the attempts of the last day that were meant for your streams, as far as the server can tell, and the attempts with an unknown key that came from the address of this request in the last two minutes. With `all`, admins see every attempt. Attempts are in memory, so a restart forgets them. Attempts that were meant for a stream are also stored, as events of the type `publish.refused`.',
   tags: ['ingest'],
   security: [{ apiKey: [] }],
   querystring: SCOPE_QUERY,
@@ -37,14 +37,16 @@ export const listAttempts: ApiRoute = (api, { authenticate, attempts }) => {
       const isFromHere = areOneHost(attempt.address, request.ip);
       const isOwn = attempt.userId === undefined ? scope === 'everyone' : isInScope(scope, attempt.userId);
       if (isOwn) return [presentAttempt(attempt, isFromHere)];
-      return isFromHere && attempt.at >= at - OWN_ADDRESS_MS ? [presentAttempt(strangers(attempt), isFromHere)] : [];
+      return isFromHere && attempt.at >= at - OWN_ADDRESS_MS
+        ? [presentAttempt(asSeenByOthers(attempt), isFromHere)]
+        : [];
     };
     return attempts.recent.flatMap(present).slice(0, MAX_LISTED);
   });
 };
 
 /** An attempt without what only the owner of its stream may know. */
-function strangers(attempt: RecentAttempt): RecentAttempt {
+function asSeenByOthers(attempt: RecentAttempt): RecentAttempt {
   const reason = attempt.reason === 'too_many_attempts' ? attempt.reason : 'key_unknown';
   return { ...attempt, reason, message: REFUSED_ATTEMPTS[reason], streamId: undefined };
 }

@@ -26,7 +26,7 @@ const schema = {
   querystring: Type.Object({
     ...PAGE_QUERY,
     userId: idQuery('Lists only the changes that this user made.', USER_ID),
-    resourceId: idQuery('Lists only the changes of this stream, API key or user.', STREAM_ID),
+    resourceId: idQuery('Lists only the changes of what has this id, such as a stream or a user.', STREAM_ID),
   }),
   response: answers(200, Type.Array(ref(AuditEntrySchema))),
 };

@@ -24,7 +24,7 @@ const schema = {
   operationId: 'listEvents',
   summary: 'List events',
   description:
-    'Lists the events of your streams, newest first, for as long as the operator keeps events. To continue where you stopped, send `order=createdAt-false` and, as `after`, the sequence number of the last event you have. No event is ever added before it.',
+    'Lists the events of your streams and webhooks, newest first, for as long as the operator keeps events. To continue where you stopped, send `order=createdAt-false` and, as `after`, the sequence number of the last event you have. No event is ever added before it.',
   tags: ['event'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({

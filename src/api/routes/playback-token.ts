@@ -15,7 +15,7 @@ import { OWNER_TOKEN_LIFE_MS } from '#domain/owner-token.ts';
 import { ms } from '#lib/units.ts';
 
 const HOW =
-  'It is valid for 12 hours, under every playback policy, and no longer than the API key or browser session that asked for it. Send it where viewers send a playback token: as `?jwt=`, as the header `Livepeer-Jwt`, or as `#jwt=` at the address of the player page. Whoever has it may watch, so do not give it to viewers.';
+  'The token is valid for 12 hours, under every playback policy, and no longer than the API key or browser session that asked for it. Send it where viewers send a playback token: as `?jwt=`, as the header `Livepeer-Jwt`, or as `#jwt=` at the address of the player page. Whoever has it may watch, so do not give it to viewers.';
 
 const common = {
   security: [{ apiKey: [] }],
@@ -27,7 +27,7 @@ const ofStream = {
   ...common,
   operationId: 'getStreamPlaybackToken',
   summary: 'Get a token to watch your own stream',
-  description: `The token is for the stream and its recordings. ${HOW}`,
+  description: `Makes a token for the stream and its recordings. ${HOW}`,
   tags: ['stream'],
   params: streamIdParams,
 };
@@ -48,7 +48,7 @@ const ofAsset = {
   ...common,
   operationId: 'getAssetPlaybackToken',
   summary: 'Get a token to watch your own recording or clip',
-  description: HOW,
+  description: `Makes a token for the recording or clip. ${HOW}`,
   tags: ['asset'],
   params: assetIdParams,
 };

@@ -64,13 +64,13 @@ export const getAsset: ApiRoute = (api, context) => {
 const clips = (what: string) => ({
   ...listed,
   summary: `List the clips of a ${what}`,
-  description: `Lists the clips that were made of the ${what}. ${HOW}`,
+  description: `Lists the clips that were made from the ${what}. ${HOW}`,
   response: answers(200, Type.Array(ref(AssetSchema)), 404),
 });
 
 const ofAsset = { ...clips('recording or clip'), operationId: 'getAssetClips', params: assetIdParams };
 
-/** Lists the clips of a recording, or those that were requested of a clip. */
+/** Lists the clips of a recording, or the clips that were requested from a clip. */
 export const listAssetClips: ApiRoute = (api, context) => {
   const options = { schema: ofAsset, onRequest: context.authenticate, validatorCompiler: documentedOnly };
   api.get('/asset/:id/clips', options, async (request, reply) => {
@@ -142,7 +142,7 @@ async function clipsOfStream({ store }: Records, id: string, caller: Caller): Pr
   return stream && { kind: 'clip', streamId: stream.id };
 }
 
-/** @throws {MillraceError} `not_found` */
+/** The filter for the clips of an asset. @throws {MillraceError} `not_found` */
 async function clipsOfAsset(records: Records, id: string, { scope }: Caller): Promise<AssetFilter> {
   const { kind, sessionId, playbackId } = await findAsset(records, id, scope);
   return kind === 'recording' ? { kind: 'clip', sessionId } : { kind: 'clip', clippedFrom: playbackId };

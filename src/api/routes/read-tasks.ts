@@ -1,5 +1,5 @@
 /**
- * `GET /task` and `GET /task/<id>`. Tasks are not stored: each is made from the clip that it has made.
+ * `GET /task` and `GET /task/<id>`. Tasks are not stored: the task that made a clip is derived from the clip.
  */
 import type { ApiRoute } from '#api/api.ts';
 import { readAssetListOptions } from '#api/list-options.ts';

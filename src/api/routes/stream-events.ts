@@ -15,7 +15,7 @@ import { Type } from '#lib/schema.ts';
 
 /** How often a comment line is sent to keep the connection alive. */
 const BEAT_MS = 15_000;
-/** How often it is checked that the reader's credential is still valid. The check is answered from memory while nothing has changed. */
+/** How often the reader's credential is checked. While nothing has changed in the store, the check is answered from memory. */
 const CHECK_MS = 1000;
 
 const schema = {

@@ -15,7 +15,7 @@ const startSchema = {
   operationId: 'startTestPicture',
   summary: 'Publish a test picture to a stream',
   description:
-    'The server publishes a moving picture with a clock and a tone for 60 seconds, so that a stream can be watched without an encoder. It stops sooner when an encoder with the stream key comes to this server, with `DELETE`, and when the stream is terminated or suspended. A repeat lets it last 60 seconds from then. Its session has the encoder `Millrace test picture`. A server publishes at most four at the same time. The answer is 409 while an encoder publishes, and 503 where FFmpeg is not installed. The rules of the API key must allow `publish` on the stream.',
+    'The server publishes a moving picture with a clock and a tone for 60 seconds, so that a stream can be watched without an encoder. It stops sooner when an encoder publishes to this server with the stream key, when `DELETE` is sent, and when the stream is terminated or suspended. When the request is repeated, the 60 seconds begin again. Its session has the encoder `Millrace test picture`. A server publishes at most four at the same time. The answer is 409 while an encoder publishes, and 503 where FFmpeg is not installed. The rules of the API key must allow `publish` on the stream.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
@@ -41,7 +41,7 @@ export const startTestPicture: ApiRoute = (api, { authenticate, store, testPictu
 const stopSchema = {
   operationId: 'stopTestPicture',
   summary: 'Stop the test picture of a stream',
-  description: 'Succeeds also when there is none.',
+  description: 'Succeeds also when no test picture is being published.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,

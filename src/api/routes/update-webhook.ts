@@ -47,7 +47,7 @@ export const updateWebhook: ApiRoute = (api, context) => {
 const put = {
   operationId: 'replaceWebhook',
   summary: 'Change a webhook and get the changed webhook',
-  description: `The form that clients of the reference service use. \`name\` and \`url\` are required. Other fields that are left out stay as they are. ${SECRETS}`,
+  description: `Does what \`PATCH /webhook/<id>\` does, in the form that clients of the reference service use. \`name\` and \`url\` are required. Other fields that are left out stay as they are. ${SECRETS}`,
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,

@@ -18,7 +18,7 @@ const schema = {
   operationId: 'testWebhook',
   summary: 'Send a test event to a webhook',
   description:
-    'Sends an event of the type `webhook.test` to this webhook, whatever its `events` and `streamId` are, and to no other. It is an event like all others: it is in the list of events, is signed, and is tried again when it fails. The answer comes before the receiver was asked: the request is soon in `GET /webhook/<id>/log`, under the `eventId` of this answer. A disabled webhook is answered with 409.',
+    'Sends an event of the type `webhook.test` to this webhook, whatever its `events` and `streamId` are, and to no other. It is an event like all others: it is in the list of events, is signed, and is tried again when it fails. The answer does not wait for the receiver: the request appears soon in `GET /webhook/<id>/log`, with the `eventId` of this answer. A disabled webhook is answered with 409.',
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: webhookIdParams,

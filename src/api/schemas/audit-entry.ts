@@ -13,14 +13,24 @@ export const AuditEntrySchema = Type.Object(
     id: Type.String({ format: 'uuid' }),
     createdAt: Type.Integer({ description: `When the change was made, in ${MILLISECONDS}.` }),
     action: Type.Unsafe<(typeof AUDIT_ACTIONS)[number]>({ type: 'string', enum: [...AUDIT_ACTIONS] }),
-    resourceId: Type.String({ format: 'uuid', description: 'The id of the stream, API key or user that was changed.' }),
+    resourceId: Type.String({
+      format: 'uuid',
+      description:
+        'The id of what was changed, such as a stream or a user. For a sign-in link, the id of the user that it is for.',
+    }),
     fields: Type.Array(Type.String(), { description: 'The names of the fields that an update changed.' }),
     actor: Type.Optional(
       Type.Object(
         {
           userId: Type.String({ format: 'uuid' }),
-          tokenId: Type.String({ format: 'uuid', description: 'The id of the API key.' }),
-          tokenName: Type.String({ description: 'The name of the API key.' }),
+          tokenId: Type.String({
+            format: 'uuid',
+            description: 'The id of the API key, or of the browser session if that was begun with a sign-in link.',
+          }),
+          tokenName: Type.String({
+            description:
+              'The name of the API key, or `dashboard` for a browser session that was begun with a sign-in link.',
+          }),
         },
         { description: 'Who made the change. Absent for changes that the operator made on the command line.' },
       ),

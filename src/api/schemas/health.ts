@@ -48,7 +48,7 @@ const bitrate = Type.Optional(
 const viewers = Type.Optional(
   Type.Integer({
     description:
-      'Viewers of this rendition: those whose last playlist was of it. Those that other servers and caches serve are not included. Absent when another server has the stream.',
+      'Viewers who last requested a playlist of this rendition. Viewers of other servers and caches are not included. Absent when another server has the stream.',
   }),
 );
 const videoFields = {

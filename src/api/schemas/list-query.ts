@@ -38,7 +38,7 @@ const OTHER_ORDERS = {
   ],
   session: [
     'lastSeen',
-    ' `lastSeen` changes while media is coming in, so a live stream may move from one page to another.',
+    ' `lastSeen` changes while media is coming in, so a live session may move from one page to another.',
   ],
   asset: ['updatedAt', ''],
 } as const satisfies Record<ListKind, readonly [string, string]>;

@@ -26,7 +26,7 @@ export const sessionIdParams = idParams('The id of the session.', SESSION_ID);
 /** Path parameters that name a recording or clip. */
 export const assetIdParams = idParams('The id of the recording or clip.', CLIP_ID);
 /** Path parameters that name a task. */
-export const taskIdParams = idParams('The id of the task, which is that of its clip.', CLIP_ID);
+export const taskIdParams = idParams('The id of the task, which is the id of its clip.', CLIP_ID);
 /** Path parameters that name a recording or clip, a session, or a stream. */
 export const clippedIdParams = idParams(
   'The id of a session, stream or recording, or the playback id of a stream.',

@@ -39,7 +39,7 @@ export const PlaybackSchema = Type.Object(
           hrn: Type.String({ description: 'The kind of source, as text for people.' }),
           type: Type.String({ description: 'The media type, for players.' }),
           url: Type.String({ format: 'uri' }),
-          size: Type.Optional(Type.Integer({ description: 'About how many bytes an MP4 has.' })),
+          size: Type.Optional(Type.Integer({ description: 'The approximate size of an MP4 in bytes.' })),
           width: Type.Optional(Type.Integer()),
           height: Type.Optional(Type.Integer()),
           bitrate: Type.Optional(Type.Integer({ description: 'Bits per second, measured.' })),

@@ -22,7 +22,7 @@ export const SamplesSchema = Type.Object(
           { min: Type.Integer(), mean: Type.Integer(), max: Type.Integer() },
           {
             description:
-              'Bits per second of the received media: in the second with the fewest, on average, and in the second with the most.',
+              'Bits per second of the received media: `min` in the worst second, `mean` on average, `max` in the best second.',
           },
         ),
         fps: Type.Number({ description: 'Frames per second.' }),

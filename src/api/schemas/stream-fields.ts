@@ -39,7 +39,7 @@ export const creatorIdField = Type.Optional(
 );
 
 /**
- * The other fields. One that is not supported yet is accepted only with the value that asks for nothing, so that no request is ignored
+ * The other fields. Of a field that is not supported yet, only the value that requests nothing is accepted, so that no request is ignored
  * silently.
  */
 export const optionalStreamFields = {

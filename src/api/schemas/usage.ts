@@ -9,9 +9,9 @@ import { MILLISECONDS } from './text.ts';
 export const UsageSumSchema = Type.Object(
   {
     from: Type.Integer({ description: `When the hour, day or week (in UTC) begins, in ${MILLISECONDS}.` }),
-    streamId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream`.' })),
-    playbackId: Type.Optional(Type.String({ description: 'With `by=stream`.' })),
-    userId: Type.Optional(Type.String({ format: 'uuid', description: 'With `by=stream` and `by=user`.' })),
+    streamId: Type.Optional(Type.String({ format: 'uuid', description: 'Present with `by=stream`.' })),
+    playbackId: Type.Optional(Type.String({ description: 'Present with `by=stream`.' })),
+    userId: Type.Optional(Type.String({ format: 'uuid', description: 'Present with `by=stream` and `by=user`.' })),
     ingestMinutes: Type.Number({ description: 'Minutes of media received.' }),
     ingestBytes: Type.Integer(),
     transcodedMinutes: Type.Number({ description: 'Minutes of media of all renditions that were made.' }),
@@ -69,7 +69,7 @@ export const ViewershipMetricSchema = Type.Object(
   {
     playbackId: Type.Optional(Type.String()),
     timestamp: Type.Optional(
-      Type.Integer({ description: `When the span begins, in ${MILLISECONDS}. With \`timeStep\`.` }),
+      Type.Integer({ description: `When the span begins, in ${MILLISECONDS}. Present with \`timeStep\`.` }),
     ),
     viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
     playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
