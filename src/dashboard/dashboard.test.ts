@@ -157,7 +157,7 @@ for (const [name, headers] of [
   });
 }
 
-test('a form of another page cannot ask, because the body must be declared as JSON', async (t) => {
+test('a form of another page cannot get a token, because the body must be declared as JSON', async (t) => {
   const { makeLink, post, signIn } = await startDashboard(t);
   const cookie = await signIn({ link: await makeLink() });
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x']) {
@@ -191,7 +191,7 @@ test('a session ends when somebody signs out, after 12 hours without use, and wi
   assert.equal(await isSignedIn(third), false);
 });
 
-test('a suspended user can neither sign in nor go on', async (t) => {
+test('a suspended user can neither sign in nor continue a session', async (t) => {
   const { makeLink, post, signIn, store, user } = await startDashboard(t);
   const cookie = await signIn({ link: await makeLink() });
   const link = await makeLink();
@@ -200,7 +200,7 @@ test('a suspended user can neither sign in nor go on', async (t) => {
   assert.equal((await post('session', { link })).json().code, 'user_suspended');
 });
 
-test('wrong links and keys are counted by address, and right ones wait then, too', async (t) => {
+test('wrong links and keys are counted by address, and after too many of them right ones must wait, too', async (t) => {
   const { makeLink, post } = await startDashboard(t);
   const link = await makeLink();
   for (const body of [{ link: 'wrong' }, { key: 'wrong' }, { link: 'wrong again' }]) {

@@ -2,10 +2,10 @@
  * The routes for signing in and out, and the route that gives the pages a token for the API in exchange for the cookie. The token lives for
  * ten minutes, and pages keep it in memory. The API itself never reads cookies.
  */
-import cookie from '@fastify/cookie';
+import cookie, { type CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { isOver, TOKEN_LIFE_MS } from '#domain/browser-session.ts';
+import { isOver, SESSION_LIFE_MS, TOKEN_LIFE_MS } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newBrowserSecret, Secret } from '#domain/secret.ts';
 import { Type } from '#lib/schema.ts';
@@ -13,8 +13,6 @@ import { ms } from '#lib/units.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
 import { beginSession, sessionReceipt } from './begin-session.ts';
 import type { DashboardOptions } from './options.ts';
-import { ownOrigin } from './own-origin.ts';
-import { sessionCookie } from './session-cookie.ts';
 
 /** The time and the address of a session's last use are stored when the stored time is older than this, or the address has changed. */
 const SEEN_EVERY_MS = 60_000;
@@ -87,6 +85,38 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
     }
     return await reply.clearCookie(name, attributes).code(204).send();
   });
+}
+
+/**
+ * Returns the origin of the page that made a request, if it is this server's own. The cookie alone does not prove that a page of this server
+ * made the request, because browsers also add it to requests that other pages cause, and all ports of a host share it. Browsers send `Origin`
+ * with every POST. They do not send `Sec-Fetch-Site` where the connection is not secure, so it is checked only when it is present.
+ * @param publicUrl the origin that the operator has set. It is accepted as well as the origin to which the request was sent
+ * @throws {MillraceError} `origin_not_allowed` when the request is from another page
+ */
+function ownOrigin(request: FastifyRequest, publicUrl: string | undefined): string {
+  const { origin, 'sec-fetch-site': site } = request.headers;
+  const named = `${request.protocol === 'https' ? 'https' : 'http'}://${request.host}`;
+  const isOwn = origin !== undefined && (origin === named || origin === publicUrl);
+  if (isOwn && (site === undefined || site === 'same-origin')) return origin;
+  throw new MillraceError(
+    'origin_not_allowed',
+    'Only the dashboard of this server may send this request. Behind a reverse proxy, set MILLRACE_PUBLIC_URL, or MILLRACE_TRUSTED_PROXIES and forward the host and the scheme.',
+  );
+}
+
+/**
+ * The name and the attributes of the cookie for pages of an origin. Browsers send it to every port of the host, so the port is part of its
+ * name. With TLS its name begins with `__Host-`, so browsers refuse a cookie of this name that was set by another host or without TLS.
+ * @param origin the origin of the dashboard, such as `https://live.example.com`
+ */
+function sessionCookie(origin: string): { readonly name: string; readonly attributes: CookieSerializeOptions } {
+  const { protocol, port } = new URL(origin);
+  const common = { path: '/', httpOnly: true, sameSite: 'strict', maxAge: SESSION_LIFE_MS / 1000 } as const;
+  if (protocol === 'https:') {
+    return { name: `__Host-millrace${port === '' ? '' : `-${port}`}`, attributes: { ...common, secure: true } };
+  }
+  return { name: `millrace-${port === '' ? '80' : port}`, attributes: common };
 }
 
 /** The session of a cookie. Undefined when there is none, or when it has ended. */

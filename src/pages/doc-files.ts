@@ -46,7 +46,7 @@ export const imageSlugOf = (path: string): string | undefined =>
 /** The file of an image. @param slug as {@link imageSlugOf} returns it */
 export const imageUrl = (slug: string): URL => new URL(`docs/${slug}`, ROOT);
 
-/** The number of a page of the guide is its place, and not part of its address. The number of a decision is its name. */
+/** The address of a page, without its number if that only orders the guide. Decisions keep their number, by which they are cited. */
 function slugOf(folder: string, name: string): string {
   const base = `${folder.slice('docs/'.length)}${name.slice(0, -'.md'.length)}`;
   return folder === 'docs/' ? base.replace(/^\d+-/, '') : base;

@@ -1,6 +1,6 @@
 /**
- * The player page, `/play/<playbackId>`: one constant page for every stream and recording, and the few files it loads. What a viewer of a stream that is
- * not public must show is in the fragment of the address (`#jwt=...`), which browsers send to no server.
+ * The player page, `/play/<playbackId>`: one constant page for every stream and recording, and the few files it loads. The token for a stream
+ * that is not public is in the fragment of the address (`#jwt=...`), which browsers send to no server.
  *
  * The files are served under a folder named by a hash of all of them, so that caches may keep them for ever and they can import one another
  * by relative paths. Caches revalidate the page itself, which is short, at every use.
@@ -35,7 +35,7 @@ const POLICY = [
 export interface PlayerPageOptions {
   /** Whether there is a stream or recording with this playback id, or a recorded session with this id. Waits for the store. */
   readonly isPlayable: (id: string) => Promise<boolean>;
-  /** The pages that may show the player of it in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
+  /** The origins whose pages may show this player in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
   readonly framedBy: (id: string) => Promise<string>;
 }
 
@@ -59,13 +59,13 @@ export async function playerPageRoutes(
       const embed = query.embed !== undefined;
       reply.headers({
         'content-security-policy': `${POLICY}; frame-ancestors ${embed ? await framedBy(playbackId) : "'self'"}`,
-        // The requests of the page itself name no page either, so a list of allowed origins does not have to name this server.
+        // Without it, the requests of the player would name this page, and every list of allowed origins would have to contain this server.
         'referrer-policy': 'no-referrer',
       });
       return await sendAsset(reply, embed ? embedded : plain);
     },
   );
-  // One address for whoever uses the element, in the dashboard or in a page of their own; modules keep to where they were redirected.
+  // A constant address for every page with the element. The imports of the module are relative to the address of the redirect.
   app.get('/play/element.js', (_request, reply) =>
     reply
       .headers({ 'cache-control': 'no-cache', 'access-control-allow-origin': '*' })

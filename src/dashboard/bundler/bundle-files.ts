@@ -7,10 +7,10 @@ import { build } from 'esbuild';
 
 /** The folder of the dashboard's sources. */
 const SOURCE = join(import.meta.dirname, '../../../web/dashboard');
-/** Browsers of the last two years; they have `light-dark()`, nesting and container queries. */
+/** The browsers of the last two years, which have `light-dark()`, nesting and container queries. */
 const BROWSERS = ['chrome125', 'firefox128', 'safari18'];
 
-/** Makes the files: `main.js`, the chunks that it loads, and `main.css`. By name. @throws the errors of esbuild */
+/** Makes the files by their names: `main.js`, the chunks that it loads, and `main.css`. @throws the errors of esbuild */
 export async function bundleFiles(): Promise<ReadonlyMap<string, Uint8Array>> {
   const { outputFiles } = await build({
     entryPoints: [join(SOURCE, 'main.tsx'), join(SOURCE, 'main.css')],

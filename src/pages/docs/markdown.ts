@@ -108,7 +108,6 @@ function textOf(token: Token): string {
     case 'html':
     case 'space':
     case 'hr':
-      return ' ';
     case 'br':
       return ' ';
     case 'table': {
