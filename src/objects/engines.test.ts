@@ -7,8 +7,8 @@ import { BucketSettingsError, openBucket } from './engines.ts';
 import { objectsContract } from './objects.contract.ts';
 import type { ObjectStore } from './objects.ts';
 
-/** A store that takes something of the test's with it when it is disposed. */
-function taking(store: ObjectStore, dispose: () => PromiseLike<unknown>): ObjectStore {
+/** Makes a store dispose something else after itself. */
+function disposingToo(store: ObjectStore, dispose: () => PromiseLike<unknown>): ObjectStore {
   const close = store[Symbol.asyncDispose].bind(store);
   store[Symbol.asyncDispose] = async () => {
     await close();
@@ -19,12 +19,12 @@ function taking(store: ObjectStore, dispose: () => PromiseLike<unknown>): Object
 
 objectsContract('a bucket of the fake server, which checks signatures', async () => {
   const server = await startObjectServer();
-  return taking((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
+  return disposingToo((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
 });
 
 objectsContract('a bucket of s3rver', async () => {
   const server = await startIndependentServer();
-  return taking((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
+  return disposingToo((await openBucket(server.settings, systemClock))!, () => server[Symbol.asyncDispose]());
 });
 
 test('a bucket without its keys is refused', async () => {

@@ -56,7 +56,7 @@ export function objectsContract(name: string, open: () => Promise<ObjectStore>):
       assert.deepEqual(Buffer.from((await store.get('file/source.0.mp4'))!), bytes);
     });
 
-    it('has empty objects', async () => {
+    it('keeps empty objects', async () => {
       await store.put('empty/1', new Uint8Array());
       writeFileSync(join(folder, 'empty'), '');
       await store.putFile('empty/2', join(folder, 'empty'));
@@ -67,7 +67,7 @@ export function objectsContract(name: string, open: () => Promise<ObjectStore>):
       }
     });
 
-    it('says of an object that does not exist that there is none', async () => {
+    it('reads an object that does not exist as undefined', async () => {
       assert.equal(await store.head('none/1'), undefined);
       assert.equal(await store.get('none/1'), undefined);
       assert.equal(await store.get('none/1', { from: 0, until: 5 }), undefined);

@@ -92,7 +92,7 @@ test('connections that are cut in either direction, and lost answers, are tempor
   assert.deepEqual(server.objects.get('a/1'), bytes);
 });
 
-test('a reading request is repeated once when the connection broke', async (t) => {
+test('a request without a body is repeated once when the connection broke', async (t) => {
   const { server, store } = await setUp(t);
   server.objects.set('a/1', Buffer.from('12345'));
   fail(server, { type: 'lost_answer' });
@@ -199,7 +199,7 @@ test('a file that becomes shorter while it is sent is an error, and no object ap
   assert.equal(server.objects.size, 0);
 });
 
-test('a wrong secret key is refused, and that is permanent', async (t) => {
+test('a wrong secret key is a permanent error', async (t) => {
   await using server = await startObjectServer();
   const store = await opened(t, { ...server.settings, s3SecretAccessKey: new Secret('another secret key') });
   const error = await errorOf(store.put('a/1', Buffer.from('1')));

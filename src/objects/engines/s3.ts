@@ -181,8 +181,8 @@ export class S3Store implements ObjectStore {
   }
 
   /**
-   * Sends a request. Sends it a second time when it was refused because the server's clock differs from this machine's. Does so also when
-   * the connection was lost and the request has no body, because a server may close an idle connection at any moment.
+   * Sends a request, and sends it once more if it was refused because the server's clock differs from this machine's, or if the connection
+   * was lost and the request has no body. A server may close an idle connection at any moment.
    */
   async #send(request: Request, call: ObjectCall | undefined): Promise<S3Answer> {
     for (let attempt = 1; ; attempt += 1) {
@@ -195,7 +195,8 @@ export class S3Store implements ObjectStore {
   }
 
   /**
-   * Adopts the server's clock if it differs much and the request was refused with 403. The refusal of HEAD has no error code to tell more.
+   * Adopts the server's clock if it differs much and the request was refused with 403. The error code is not checked, because the refusal of
+   * a HEAD request has none.
    * @returns whether it was adopted
    */
   #followsClock({ status, date }: S3Answer): boolean {

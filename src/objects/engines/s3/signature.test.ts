@@ -80,7 +80,7 @@ const BY_BOTOCORE: readonly { what: string; request: Omit<UnsignedRequest, 'at'>
     signature: 'd3ab02de399ef25ba93bbe1aa5bbb04096aeac49000da6127288a1eb7dd50ca1',
   },
   {
-    what: 'PUT without',
+    what: 'PUT without the hash of its payload',
     request: {
       method: 'PUT',
       path: encodedPath('/recordings/k3v9/~1.12.mp4'),

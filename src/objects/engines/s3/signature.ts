@@ -8,7 +8,7 @@ import type { Milliseconds } from '#lib/units.ts';
 /** Takes the place of the payload's hash where TLS protects the payload. */
 export const UNSIGNED_PAYLOAD = 'UNSIGNED-PAYLOAD';
 
-/** The credentials with which requests are signed, and the region for which. */
+/** The credentials with which requests are signed, and the region of the server that checks the signatures. */
 export interface Signer {
   readonly region: string;
   readonly accessKeyId: string;
