@@ -27,9 +27,9 @@ const MAX_QUEUES = 2000;
 /** The number of requests in progress, in total and for one user. */
 const SLOTS = { total: 1000, perUser: 100 };
 /** How often the store is polled without an announcement, because other processes may have died. */
-const LOOK_EVERY_MS = 5000;
+const POLL_EVERY_MS = 5000;
 /** The shortest pause between two polls that found nothing, and the pause after a failure. */
-const SHORT_MS = 50;
+const MIN_PAUSE_MS = 50;
 const RETRY_MS = 500;
 /** How long attempts in progress may take when the process stops, and how long storing their results may take. */
 const DRAIN_MS = 1500;
@@ -84,7 +84,7 @@ export class Dispatcher implements AsyncDisposable {
     options.metrics.webhookRequests.observe({}, () => this.#slots.taken);
     this.#listening = options.store.listen(({ type }) => {
       if (type !== 'events_added' && type !== 'missed') return;
-      this.#look();
+      this.#poll();
       for (const queue of this.#queues.values()) queue.wake();
     });
     this.#loop = this.#run();
@@ -94,7 +94,7 @@ export class Dispatcher implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening[Symbol.dispose]();
     this.#closing.abort();
-    this.#look();
+    this.#poll();
     const stop = setTimeout(() => this.#stopping.abort(), DRAIN_MS);
     await this.#loop;
     // Queues without work in progress end at once.
@@ -106,7 +106,7 @@ export class Dispatcher implements AsyncDisposable {
     clearInterval(this.#renewal);
   }
 
-  #look(): void {
+  #poll(): void {
     this.#isWoken = true;
     this.#wake();
   }
@@ -119,7 +119,7 @@ export class Dispatcher implements AsyncDisposable {
       try {
         const inMs = await store.webhooks.nextDueInMs();
         const hasBegun = inMs !== undefined && inMs <= 0 && (await this.#claim());
-        if (!hasBegun) await this.#wanted(inMs);
+        if (!hasBegun) await this.#waitUntilDue(inMs);
       } catch (error) {
         logger[error instanceof MillraceError ? 'debug' : 'warn']({ err: error }, 'webhooks put off');
         await pause(RETRY_MS, signal);
@@ -174,7 +174,7 @@ export class Dispatcher implements AsyncDisposable {
       clearInterval(this.#renewal);
       this.#renewal = undefined;
     }
-    this.#look();
+    this.#poll();
   }
 
   #renew(): void {
@@ -184,12 +184,12 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /** Waits until something may be due. @param inMs the result of `nextDueInMs` */
-  #wanted(inMs: number | undefined): Promise<void> {
+  #waitUntilDue(inMs: number | undefined): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.#isWoken) resolve();
-    const untilLook = this.#options.store.isShared ? LOOK_EVERY_MS : undefined;
-    const waitMs = inMs === undefined ? untilLook : Math.min(Math.max(SHORT_MS, inMs), untilLook ?? 60_000);
+    const untilPollMs = this.#options.store.isShared ? POLL_EVERY_MS : undefined;
+    const waitMs = inMs === undefined ? untilPollMs : Math.min(Math.max(MIN_PAUSE_MS, inMs), untilPollMs ?? 60_000);
     const timer = waitMs === undefined ? undefined : setTimeout(resolve, waitMs);
     return promise.finally(() => clearTimeout(timer));
   }

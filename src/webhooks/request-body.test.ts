@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
+import { test } from 'node:test';
 import type { ServiceEvent } from '#domain/events.ts';
 import { ms } from '#lib/units.ts';
 import { requestBody } from './request-body.ts';
@@ -19,7 +19,7 @@ const EVENT = {
 const payloadFor = (publicUrl: string | undefined) =>
   JSON.parse(requestBody(EVENT, 'w' as never, undefined, ms(3), publicUrl)).payload;
 
-it('has whole URLs of recordings when the origin is known, and leaves everything else as it is', () => {
+test('a request body has whole URLs of recordings when the origin is known, and the rest of the payload as it is', () => {
   const whole = {
     recordingUrl: 'https://live.example.com/recordings/p/index.m3u8',
     mp4Url: 'https://live.example.com/recordings/p/source.mp4',

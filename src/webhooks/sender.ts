@@ -128,7 +128,7 @@ export class Sender implements AsyncDisposable {
 }
 
 function openPool({ Pool }: Client, origin: string, addresses: readonly CheckedAddress[]): Pool {
-  // This is not called for a URL with an address, to which the connection goes directly and which was checked.
+  // Not called for a URL with an address instead of a host name. The guard has checked that address, and the connection goes to it.
   const lookup: LookupFunction = (_hostname, options, done) => {
     const [first] = addresses;
     if (options.all) done(null, [...addresses]);

@@ -13,8 +13,8 @@ import type { Deliverer, DueDelivery } from './deliverer.ts';
 import type { Slots } from './slots.ts';
 
 /**
- * The number of requests to one webhook that may be in progress: at first, and after its receiver has answered. While it does not answer,
- * there is only one.
+ * The number of requests to one webhook that may be in progress: at first, and at most. It becomes 1 when the receiver does not answer, or
+ * answers 429 or 503. Every other answer doubles it.
  */
 const FIRST_CONCURRENCY = 4;
 const MAX_CONCURRENCY = 16;
@@ -122,8 +122,8 @@ export class WebhookQueue {
       const { outcome, next } = await deliverer.attempt(webhook, delivery, signal);
       if (next.type === 'gone') this.#gone = webhook;
       const { statusCode } = outcome.log;
-      const isHelpless = statusCode === undefined || statusCode === 429 || statusCode === 503;
-      this.#concurrency = isHelpless ? 1 : Math.min(MAX_CONCURRENCY, this.#concurrency * 2);
+      const isUnavailable = statusCode === undefined || statusCode === 429 || statusCode === 503;
+      this.#concurrency = isUnavailable ? 1 : Math.min(MAX_CONCURRENCY, this.#concurrency * 2);
       this.#unstored.push(outcome);
       this.#storing ??= this.#store().finally(() => {
         this.#storing = undefined;
@@ -143,10 +143,10 @@ export class WebhookQueue {
       try {
         await store.webhooks.record(this.#id, outcomes);
       } catch (error) {
-        const mayHeal = error instanceof MillraceError;
-        logger[mayHeal ? 'debug' : 'warn']({ err: error, webhookId: this.#id }, 'attempts not stored yet');
+        const isTemporary = error instanceof MillraceError;
+        logger[isTemporary ? 'debug' : 'warn']({ err: error, webhookId: this.#id }, 'attempts not stored yet');
         if (signal.aborted) closingTries += 1;
-        if (!mayHeal || closingTries === CLOSING_TRIES) this.#forget(outcomes);
+        if (!isTemporary || closingTries === CLOSING_TRIES) this.#forget(outcomes);
         else await pause(RETRY_MS);
         continue;
       }
