@@ -1,7 +1,7 @@
 /**
  * Makes a bundle of Millrace: its 550 modules and the 540 of its dependencies become some 40 files. The server starts with two thirds of
  * the CPU time from them, and keeps 14 MB less in memory. A bundle is kept beside the compiled code and made again when a file of
- * Millrace or an installed package has changed. Where none can be made, the files themselves run. Stacks name those in either case.
+ * Millrace or an installed package has changed. Where none can be made, the files themselves run. Stacks name the files in either case.
  */
 import { createHash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
@@ -22,13 +22,13 @@ const EXTERNAL = ['esbuild', 'node-av', 'pg-native'];
 const PREFIX = 'bundle-';
 const UNFINISHED = '-unfinished';
 /**
- * How many bundles are kept, and for how long in any case after their last start. Parts of a bundle are loaded when they are first needed,
- * so it must outlive the next changes of the source.
+ * How many bundles are kept, and for how long every bundle is kept after its last start. Parts of a bundle are loaded when they are first
+ * needed, so it must outlive the next changes of the source.
  */
 const KEPT = 8;
 const KEPT_MS = 3_600_000;
-/** When a bundle that is being made has been given up. It takes about a second of CPU time, but the machine may be busy. */
-const GIVEN_UP_MS = 60_000;
+/** The age at which an unfinished bundle counts as abandoned. Making one takes about a second of CPU time, but the machine may be busy. */
+const ABANDONED_MS = 60_000;
 
 /**
  * Finds the bundle, or makes it, which takes about a second.
@@ -60,7 +60,7 @@ export async function bundleOf(main, cache) {
   }
 }
 
-/** Changes with everything that a bundle is made of. Contents are not read, because a changed file has another size or time. */
+/** A text that changes with everything that a bundle is made of. Contents are not read, because a changed file has another size or time. */
 function fingerprintOf(source) {
   const root = dirname(source);
   const hash = createHash('sha1').update(`${source} ${process.versions.node}`);
@@ -77,7 +77,10 @@ function fingerprintOf(source) {
   return hash.digest('hex').slice(0, 16);
 }
 
-/** Paths are not joined by `node:path`: V8 would optimize that, and the code that it does this with takes 5 MB of memory once it has run. */
+/**
+ * The paths of all modules in a folder. They are not joined by `node:path`, because V8 would optimize that function, and once its optimizing
+ * compiler has run, it keeps 5 MB of memory.
+ */
 function modulesIn(folder) {
   return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
     const path = `${folder}/${entry.name}`;
@@ -86,7 +89,7 @@ function modulesIn(folder) {
   });
 }
 
-/** Notes that a folder is used. @returns whether it is there */
+/** Sets the time of a folder to now, because it is used. @returns whether it exists */
 function touch(folder) {
   if (statSync(folder, { throwIfNoEntry: false }) === undefined) return false;
   const now = new Date();
@@ -94,14 +97,14 @@ function touch(folder) {
   return true;
 }
 
-/** Removes what a process that was killed has left unfinished, and the bundles that were not used for the longest time. */
+/** Removes bundles that a killed process left unfinished, and those that have not been used for the longest time. */
 function removeOld(cache) {
   const bundles = readdirSync(cache)
     .filter((name) => name.startsWith(PREFIX))
     .map((name) => ({ path: join(cache, name), usedAt: statSync(join(cache, name)).mtimeMs }))
     .sort((a, b) => b.usedAt - a.usedAt);
   for (const [index, { path, usedAt }] of bundles.entries()) {
-    const isLeft = path.endsWith(UNFINISHED) && Date.now() - usedAt > GIVEN_UP_MS;
+    const isLeft = path.endsWith(UNFINISHED) && Date.now() - usedAt > ABANDONED_MS;
     const isOld = index >= KEPT && Date.now() - usedAt > KEPT_MS;
     if (isLeft || isOld) rmSync(path, { recursive: true, force: true });
   }
@@ -140,7 +143,7 @@ async function build(source, extension, folder) {
   }
 }
 
-/** Writes into each module that asks for its place where it is, except that the URL of a thread becomes that of its bundled file. */
+/** Replaces `import.meta.url` and the like by the place of the module's own file, and the URL of a thread's module by that of its bundle. */
 function keepPlaces(onLoad, source, extension, names) {
   const text = JSON.stringify;
   onLoad({ filter: extension === '.ts' ? /\.ts$/ : /\.js$/ }, ({ path }) => {

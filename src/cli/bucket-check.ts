@@ -1,11 +1,11 @@
 /**
  * Finds recordings in the bucket that the store does not have.
  */
-import { type AssetId, isMediaPath, isUuid, type MediaPath } from '#domain/ids.ts';
+import { isMediaPath, type MediaPath } from '#domain/ids.ts';
 import type { ObjectStore } from '#objects/objects.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
 import type { Store } from '#store/store.ts';
-import type { Finding } from './recordings-check.ts';
+import { type Finding, sessionIn } from './recordings-check.ts';
 
 /** The options of the check. */
 export interface BucketCheckOptions {
@@ -37,13 +37,4 @@ async function isKnown(store: Store, bucket: ObjectStore, path: MediaPath): Prom
   const manifest = await bucket.get(`${path}/${MANIFEST_NAME}`);
   const id = manifest === undefined ? undefined : sessionIn(manifest);
   return id !== undefined && (await store.assets.getMany([id], 'all')).some((asset) => asset.path === path);
-}
-
-function sessionIn(manifest: Uint8Array): AssetId | undefined {
-  try {
-    const { sessionId } = JSON.parse(Buffer.from(manifest).toString()) as { sessionId?: unknown };
-    return typeof sessionId === 'string' && isUuid(sessionId) ? (sessionId as AssetId) : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -13,8 +13,8 @@ import type { Logger } from '#telemetry/logger.ts';
 import { operatorReceipt } from './receipt.ts';
 import { createSignInLink, type LinkBase } from './sign-in-link.ts';
 
-/** The name of the user that the first key and the first link are for. */
-const FIRST_USER = 'admin';
+/** The name of the user that the first API key and the first sign-in link are for. */
+export const FIRST_USER = 'admin';
 
 /** What {@link ensureFirstKey} needs. */
 export interface FirstKeyOptions {
@@ -67,10 +67,9 @@ export interface FirstLinkOptions extends Omit<FirstKeyOptions, 'store'> {
 /**
  * Makes the first link to the dashboard, for the user `admin`, unless there has been one, an API key has been used, or the operator
  * chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was in use, so
- * a later start makes it. The link is returned for the
- * terminal, otherwise written to `<dataDir>/initial-sign-in-link` like the first key. The file stays, because the link is worthless after its
- * first use or 15 minutes.
- * @returns the text for the terminal
+ * a later start makes it. Without a terminal, the link is written to `<dataDir>/initial-sign-in-link` like the first key. The file stays,
+ * because the link is worthless after its first use or 15 minutes.
+ * @returns the text for the terminal; empty when there is none
  */
 export async function firstSignInLink(options: FirstLinkOptions): Promise<string> {
   const { store, logger, terminal, dataDir, bootstrapKey } = options;

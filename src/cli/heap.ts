@@ -7,8 +7,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 /**
- * Collects garbage when memory has grown to three times what was left. Media is kept outside the heap, so V8 sees a small heap beside much
- * fresh memory and collects every second: measured with ten streams, that was 40 % of all CPU.
+ * Collects garbage when memory has grown to three times what the last collection left. Media is kept outside the heap, so V8 sees a small
+ * heap beside much fresh memory and by default collects every second: measured with ten streams, that was 40 % of all CPU.
  */
 const RUNNING_FLAG = '--heap-growing-percent=200';
 

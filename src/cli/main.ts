@@ -11,7 +11,7 @@ import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 
 process.exitCode = await main(process.argv.slice(2));
 
-/** @returns the exit code */
+/** Runs a command line. @returns the exit code */
 async function main([name, ...args]: readonly string[]): Promise<number> {
   try {
     if (name === 'help') return await main([...args.slice(0, 1), '--help']);

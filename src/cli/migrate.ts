@@ -24,7 +24,7 @@ The server does the same when it starts. The command is refused while a server o
 MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
   run: async (args) => {
     const { status } = parse(args);
-    const { dataDir, databaseUrl, place, migrations: done } = await migrated();
+    const { dataDir, databaseUrl, place, migrations: done } = await storeToMigrate();
     const pending = Object.keys(MIGRATIONS).filter((name) => !done.includes(name));
     if (status) {
       const unknown = done.filter((name) => !(name in MIGRATIONS));
@@ -41,7 +41,7 @@ MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server
 };
 
 /** The store to be migrated. With PostgreSQL it may also be an empty database that an operator has created for it. */
-async function migrated(): Promise<ExistingStore> {
+async function storeToMigrate(): Promise<ExistingStore> {
   const { dataDir, databaseUrl } = configFromEnvironment().store;
   if (databaseUrl === undefined) return existingStore();
   return { dataDir, databaseUrl, ...(await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl })) };

@@ -25,7 +25,7 @@ export function quotaChangeOf(args: readonly string[], command: string): QuotaCh
   return change;
 }
 
-/** @returns null for the default, undefined for text that is not a quota */
+/** Reads a quota. @returns null for the default, undefined for text that is not a quota */
 function quotaOf(value: string): number | null | undefined {
   if (value === 'default') return null;
   return WHOLE_NUMBER.test(value) && Number(value) <= MAX_QUOTA ? Number(value) : undefined;

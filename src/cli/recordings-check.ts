@@ -8,6 +8,7 @@ import type { Asset } from '#domain/asset.ts';
 import { type AssetId, isMediaPath, isUuid, type MediaPath, type NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
+import { DAY_MS } from '#domain/usage.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { newSession } from '#live/new-session.ts';
 import { extentOf } from '#recording/extent.ts';
@@ -17,11 +18,11 @@ import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
 import type { PageKey } from '#store/page.ts';
 import type { Store } from '#store/store.ts';
 
-/** A younger folder may belong to a session whose row is still being written to the store. */
-const ORPHAN_AGE_MS = 86_400_000;
+/** Younger folders are never deleted, because the rows of their sessions may still be on their way to the store. */
+const ORPHAN_AGE_MS = DAY_MS;
 const PAGE_LIMIT = 1000;
 
-/** What was found of one recording. */
+/** The result for one recording. */
 export interface Finding {
   readonly path: MediaPath;
   readonly asset: Asset | undefined;
@@ -30,8 +31,8 @@ export interface Finding {
     | 'running'
     | 'rebuilt' // its index was missing or incomplete, and was rebuilt
     | 'unreadable' // its index is missing or incomplete, and cannot be rebuilt from the volumes that are there
-    | 'missing' // the store has it, but the folder and the object store do not
-    | 'orphan' // the folder has it, but the store does not
+    | 'missing' // the store has it, but its folder is gone, and it was never stored in a bucket
+    | 'orphan' // it is in the folder or bucket, but the store does not have it
     | 'removed' // an orphan that was deleted
     | 'adopted'; // an orphan that was added to the store
 }
@@ -50,15 +51,15 @@ export interface CheckOptions {
   readonly orphans: 'keep' | 'delete' | Stream;
 }
 
-/** Checks one recording after another. */
+/** Checks the recordings in the folder one after another, and then yields those of the store that are missing there. */
 export async function* checkRecordings(options: CheckOptions): AsyncGenerator<Finding> {
   const { store, folder, nodeId } = options;
   const paths = existsSync(folder) ? readdirSync(folder).filter(isMediaPath) : [];
   for (const path of paths.toSorted()) yield await check(options, path);
-  const there = new Set(paths);
+  const present = new Set(paths);
   for await (const asset of recordingsOf(store)) {
     const isHere = !store.isShared || asset.nodeId === nodeId;
-    if (!isHere || options.hasBucket || asset.isStored || asset.phase !== 'ready' || there.has(asset.path)) continue;
+    if (!isHere || options.hasBucket || asset.isStored || asset.phase !== 'ready' || present.has(asset.path)) continue;
     yield { path: asset.path, asset, result: 'missing' };
   }
 }
@@ -66,23 +67,23 @@ export async function* checkRecordings(options: CheckOptions): AsyncGenerator<Fi
 async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
   const { store, orphans } = options;
   const folder = join(options.folder, path);
-  const manifest = manifestOf(folder);
-  const asset = await assetOf(store, path, manifest);
+  const sessionId = sessionOf(folder);
+  const asset = await assetOf(store, path, sessionId);
   if (asset === undefined) {
-    if (typeof orphans === 'object') return await adopt(options, folder, path, orphans, manifest);
+    if (typeof orphans === 'object') return await adopt(options, folder, path, orphans, sessionId);
     const isOld = options.now - statSync(folder).mtimeMs > ORPHAN_AGE_MS;
     if (orphans === 'keep' || !isOld) return { path, asset, result: 'orphan' };
     rmSync(folder, { recursive: true });
     return { path, asset, result: 'removed' };
   }
   if (asset.phase === 'recording') return { path, asset, result: 'running' };
-  return { path, asset, result: mend(folder, options.hasBucket || asset.isStored) };
+  return { path, asset, result: repair(folder, options.hasBucket || asset.isStored) };
 }
 
-/** Rebuilds the index when it lacks media that the volumes have. @param mayLack whether volumes may be elsewhere */
-function mend(folder: string, mayLack: boolean): Finding['result'] {
+/** Rebuilds the index when it lacks media that the volumes have. @param hasOthers whether the bucket may have volumes, too */
+function repair(folder: string, hasOthers: boolean): Finding['result'] {
   // Some volumes may be in the bucket only. An index of the volumes in this folder would hide them, and the bucket has the complete index.
-  if (mayLack) return 'ok';
+  if (hasOthers) return 'ok';
   const known = readIndexOf(folder);
   const knownBytes = known === undefined ? -1 : extentOf(known).sizeBytes;
   const mediaBytes = fragmentBytesIn(folder);
@@ -99,16 +100,16 @@ async function adopt(
   folder: string,
   path: MediaPath,
   stream: Stream,
-  manifest: Manifest | undefined,
+  sessionId: AssetId | undefined,
 ): Promise<Finding> {
-  if (mend(folder, false) === 'unreadable') return { path, asset: undefined, result: 'unreadable' };
+  if (repair(folder, false) === 'unreadable') return { path, asset: undefined, result: 'unreadable' };
   const extent = extentOf(readIndexOf(folder)!);
   const at = ms(Math.round(extent.fromMs ?? now));
   const endedAt = ms(Math.round(extent.untilMs ?? now));
   const made = newSession(stream, nodeId, at);
   const session: Session = {
     ...made,
-    id: manifest === undefined ? made.id : (manifest.sessionId as Session['id']),
+    id: sessionId === undefined ? made.id : (sessionId as string as Session['id']),
     phase: 'ended',
     lastSeen: endedAt,
     endedAt,
@@ -122,24 +123,26 @@ async function adopt(
   return { path, asset: await store.assets.get(id, 'everyone'), result: 'adopted' };
 }
 
-interface Manifest {
-  readonly sessionId: string;
-}
-
-function manifestOf(folder: string): Manifest | undefined {
+/** The id of the session that the manifest of a recording names, which its asset has, too. Undefined when it cannot be read. */
+export function sessionIn(manifest: Uint8Array): AssetId | undefined {
   try {
-    const { sessionId } = JSON.parse(readFileSync(join(folder, MANIFEST_NAME), 'utf8')) as { sessionId?: unknown };
-    return typeof sessionId === 'string' && isUuid(sessionId) ? { sessionId } : undefined;
+    const { sessionId } = JSON.parse(Buffer.from(manifest).toString()) as { sessionId?: unknown };
+    return typeof sessionId === 'string' && isUuid(sessionId) ? (sessionId as AssetId) : undefined;
   } catch {
     return undefined;
   }
 }
 
+function sessionOf(folder: string): AssetId | undefined {
+  const path = join(folder, MANIFEST_NAME);
+  return existsSync(path) ? sessionIn(readFileSync(path)) : undefined;
+}
+
 /** The asset of a folder. It may be a deleted one whose files the server has not removed yet. */
-async function assetOf(store: Store, path: MediaPath, manifest: Manifest | undefined): Promise<Asset | undefined> {
+async function assetOf(store: Store, path: MediaPath, sessionId: AssetId | undefined): Promise<Asset | undefined> {
   const found = await store.assets.byPath(path);
-  if (found !== undefined || manifest === undefined) return found?.asset;
-  const [asset] = await store.assets.getMany([manifest.sessionId as AssetId], 'all');
+  if (found !== undefined || sessionId === undefined) return found?.asset;
+  const [asset] = await store.assets.getMany([sessionId], 'all');
   return asset?.path === path ? asset : undefined;
 }
 

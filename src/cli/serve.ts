@@ -35,7 +35,7 @@ export const serve: Command = {
   summary: 'Run the server',
   help: () => `Usage: millrace serve
 
-Runs the server until SIGTERM, SIGINT or SIGHUP, then drains for less than 5 seconds; a second signal ends it at once.
+Runs the server until SIGTERM, SIGINT or SIGHUP, then drains for less than 5 seconds. A second SIGTERM or SIGINT ends it at once.
 Log lines go to standard output, as JSON. Settings are read from the environment:
 
 ${settingsHelp()}`,

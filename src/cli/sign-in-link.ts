@@ -16,6 +16,10 @@ export interface LinkBase {
   readonly isSecure: boolean;
 }
 
+/** The origin at which browsers reach the server. */
+export const browserOrigin = ({ publicUrl, port, isSecure }: LinkBase): string =>
+  publicUrl ?? `${isSecure ? 'https' : 'http'}://localhost:${port}`;
+
 /**
  * Makes a link that signs a browser in, and makes an older link of the user invalid. The secret follows the `#`: browsers send that part to
  * no server, so that it reaches no log and no proxy.
@@ -35,6 +39,5 @@ export async function createSignInLink(
     { userId, secretHash: secret.hash(), expiresAt: ms(now + LINK_LIFE_MS) },
     operatorReceipt(now, { action: 'sign_in_link.created', resourceId: userId }),
   );
-  const origin = base.publicUrl ?? `${base.isSecure ? 'https' : 'http'}://localhost:${base.port}`;
-  return `${origin}/dashboard/sign-in#${secret.reveal()}`;
+  return `${browserOrigin(base)}/dashboard/sign-in#${secret.reveal()}`;
 }

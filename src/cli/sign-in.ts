@@ -9,11 +9,11 @@ import { silentLogger } from '#telemetry/logger.ts';
 import type { Command } from './command.ts';
 import { existingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { FIRST_USER } from './first-key.ts';
 import { createSignInLink } from './sign-in-link.ts';
 import { checkedName } from './store-command.ts';
 
 const COMMAND = 'millrace sign-in';
-const FIRST_USER = 'admin';
 
 /** The subcommand. */
 export const signIn: Command = {
@@ -22,7 +22,7 @@ export const signIn: Command = {
   words: ['--user'],
   help: () => `Usage: millrace sign-in [--user NAME]
 
-Prints a link that signs a browser in to the dashboard as that user, ${FIRST_USER} by default. The link works once, within 15 minutes, and makes
+Prints a link that signs a browser in to the dashboard as the user NAME, by default ${FIRST_USER}. The link works once, within 15 minutes, and makes
 older links of the user invalid. If browsers reach the server at another address, replace the part of the link before /dashboard.
 
 The server may be running. Run the command with the same settings as the server.`,

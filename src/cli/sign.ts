@@ -18,6 +18,7 @@ import type { Command } from './command.ts';
 import { existingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { operatorReceipt } from './receipt.ts';
+import { browserOrigin } from './sign-in-link.ts';
 
 const COMMAND = 'millrace sign';
 const UNITS_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
@@ -46,7 +47,7 @@ The server may be running, and must have been started once. MILLRACE_DATA_DIR an
     const privateKey = await privateKeyOf(store, stream.userId, { dataDir, keyFile });
     const token = await tokenFor(stream, privateKey, expiresS);
     const { publicUrl, port, tlsCert } = configFromEnvironment().http;
-    const origin = publicUrl ?? `${tlsCert === undefined ? 'http' : 'https'}://localhost:${port}`;
+    const origin = browserOrigin({ publicUrl, port, isSecure: tlsCert !== undefined });
     console.log(`${origin}/play/${stream.playbackId}#jwt=${token}`);
     console.log(`${origin}/hls/${stream.playbackId}/index.m3u8?jwt=${token}`);
     if (stream.playbackPolicy?.type === 'jwt') return;
@@ -60,7 +61,7 @@ interface Options {
   readonly keyFile: string | undefined;
 }
 
-/** @throws {Exit} */
+/** Reads the command line. @throws {Exit} when it is wrong */
 function readOptions(args: readonly string[]): Options {
   const text = { type: 'string' } as const;
   const values = parse(
@@ -74,7 +75,7 @@ function readOptions(args: readonly string[]): Options {
   return { streamId: stream as StreamId, expiresS, keyFile: key };
 }
 
-/** The message of parseArgs repeats what was typed, which may be a secret in the wrong place. */
+/** Replaces the error of parseArgs, whose message repeats what was typed, which may be a secret in the wrong place. */
 function parse<Result>(read: () => Result): Result {
   try {
     return read();

@@ -19,7 +19,7 @@ export function stopSignal(): Promise<string> {
       resolve(signal);
     });
   }
-  // The terminal was closed. By default, Node would end at once. A second one changes nothing: the system and the shell may each send one.
+  // The terminal was closed. By default, Node would end at once. A second SIGHUP changes nothing: the system and the shell may each send one.
   process.on('SIGHUP', () => resolve('SIGHUP'));
   if (process.connected) process.once('disconnect', () => resolve('launcher ended'));
   process.channel?.unref(); // listening to it must not keep a drained process alive

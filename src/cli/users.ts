@@ -107,7 +107,7 @@ function changing(
   };
 }
 
-/** @returns the user as it was before @throws {Exit} when no user has this name */
+/** Changes a user. @returns the user before the change @throws {Exit} when no user has this name */
 async function changeUser(store: Store, name: string, change: UserChange, fields: readonly string[]): Promise<User> {
   const user = await userNamed(store, name);
   const receipt = operatorReceipt(systemClock.now(), { action: 'user.updated', resourceId: user.id, fields });
