@@ -38,12 +38,13 @@ const IDS: Readonly<Record<StoreAnnouncement['type'], readonly string[]>> = {
  */
 export function announcementOfText(text: string | undefined): StoreAnnouncement | undefined {
   if (text === undefined) return { type: 'missed' };
-  const told = jsonOf(text);
-  if (typeof told !== 'object' || told === null || !('type' in told) || typeof told.type !== 'string') return undefined;
-  if (!Object.hasOwn(IDS, told.type)) return undefined;
-  const fields = told as Readonly<Record<string, unknown>>;
-  const isWhole = IDS[told.type as StoreAnnouncement['type']].every((id) => typeof fields[id] === 'string');
-  return isWhole ? (told as StoreAnnouncement) : undefined;
+  const parsed = jsonOf(text);
+  if (typeof parsed !== 'object' || parsed === null || !('type' in parsed) || typeof parsed.type !== 'string')
+    return undefined;
+  if (!Object.hasOwn(IDS, parsed.type)) return undefined;
+  const fields = parsed as Readonly<Record<string, unknown>>;
+  const isWhole = IDS[parsed.type as StoreAnnouncement['type']].every((id) => typeof fields[id] === 'string');
+  return isWhole ? (parsed as StoreAnnouncement) : undefined;
 }
 
 function jsonOf(text: string): unknown {

@@ -31,7 +31,7 @@ export interface AssetFilter {
   readonly streamId?: StreamId;
   /** The session of recordings and clips. */
   readonly sessionId?: SessionId;
-  /** The playback id that clips were requested of. */
+  /** The playback id that clips were requested from. */
   readonly clippedFrom?: PlaybackId;
   /** Bounds of the time by which the list is ordered, both included. */
   readonly from?: Milliseconds;
@@ -62,28 +62,28 @@ export interface AssetStore {
   get(id: AssetId, scope: Scope): Promise<Asset | undefined>;
   /** The assets with these ids that exist, in any order. @param of `all` includes deleted assets */
   getMany(ids: readonly AssetId[], of?: 'all'): Promise<readonly Asset[]>;
-  /** The asset with that playback id or, for those who know it, with that id. For anybody. */
+  /** The asset with this playback id, or with this id for those who know it. It may belong to any user. */
   byPlaybackId(id: PlaybackId | AssetId): Promise<Asset | undefined>;
-  /** The asset with that folder in its URLs, with the node that has what is not in the object store. */
+  /** The asset with this folder in its URLs, and the node whose disk has what is not in the object store. */
   byPath(path: MediaPath): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
   list(scope: Scope, options: AssetListOptions): Promise<Page<Asset>>;
   count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
   /** Counts a user's clips up to `atMost`. */
   countOf(user: UserId, atMost: number): Promise<number>;
-  /** Bytes of a user's recordings, as of their last reports, and about those that clips keep of deleted recordings. */
+  /** The bytes of a user's recordings as last reported, and the approximate bytes of deleted recordings that clips keep. */
   bytesOf(user: UserId): Promise<number>;
   /** Seconds of media in the same recordings and clips. */
   secondsOf(user: UserId): Promise<number>;
   /**
    * Creates a clip.
-   * @param of the recording or clip that it is cut out of
-   * @throws {MillraceError} `not_found` when that is deleted or failed, `quota_exceeded`
+   * @param of the recording or clip that it is cut from
+   * @throws {MillraceError} `not_found` when `of` is deleted or failed, `quota_exceeded`
    */
   createClip(clip: Asset, of: AssetId, receipt: Receipt, limit?: RowLimit): Promise<void>;
   /** Changes an asset. Returns whether there is such an asset. */
   change(id: AssetId, scope: Scope, change: AssetChange, receipt: Receipt): Promise<boolean>;
   /**
-   * Deletes an asset: a clip at once, a recording as far as its owner can see. Its bytes are deleted later; see `deleting`.
+   * Deletes an asset, which is not found any more. The bytes of a recording are deleted later; see `deleting`.
    * @returns whether there was such an asset
    * @throws {MillraceError} `conflict` for a recording that still runs
    */
@@ -94,11 +94,11 @@ export interface AssetStore {
   /** Stores the extent of a recording so far. Its `updatedAt` does not change. Returns false when it is ready, failed or deleted. */
   progress(id: AssetId, extent: AssetExtent): Promise<boolean>;
   /**
-   * Makes a recording ready. One without media becomes failed. Returns false when it does not exist, or is settled or deleted.
+   * Makes a recording ready, or failed if it has no media. Returns false when it does not exist, or is ready, failed or deleted.
    * @param at by the clock of this process
    */
   finish(id: AssetId, extent: AssetExtent, at: Milliseconds): Promise<boolean>;
-  /** Makes a recording failed. Returns false when it does not exist, or is settled or deleted. @param failure a sentence */
+  /** Makes a recording failed. Returns false when it does not exist, or is ready, failed or deleted. @param failure a sentence */
   fail(id: AssetId, failure: string, at: Milliseconds): Promise<boolean>;
   /** Notes that everything of a recording is in the object store. */
   stored(id: AssetId): Promise<void>;
@@ -112,7 +112,7 @@ export interface AssetStore {
 
   /**
    * Recordings to delete, at most `limit`: those of streams that were deleted {@link RECORDINGS_KEPT_MS} before `now`, and those whose
-   * session ended before a time. None of them runs.
+   * session ended before a time. Running recordings are left out.
    */
   due(options: {
     readonly now: Milliseconds;

@@ -5,8 +5,8 @@ import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } fr
 import { dirname, join, resolve } from 'node:path';
 import { StoreOpenError } from './open-error.ts';
 
-/** The files that Millrace keeps in its data folder. Every file with a secret is one of them. */
-const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-api-key|recordings$)/;
+/** The names of the files that Millrace keeps in its data folder. Every file with a secret must be one of them. */
+const OUR_FILES = /^(?:millrace\.(?:db|lock)|node-id|initial-(?:api-key|sign-in-link)|signing-key-|recordings$)/;
 /** The permission bits of the group and of all others. */
 const OF_OTHERS = 0o077;
 

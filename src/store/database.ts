@@ -222,7 +222,7 @@ export interface AssetsTable {
   tracks: string;
   node_id: NodeId;
   is_stored: Flag;
-  /** JSON text. Null means that of the stream. */
+  /** JSON text. Null means that the policy of the stream applies. */
   playback_policy: string | null;
   /** When a recording is to be deleted because its stream was deleted. */
   delete_at: Milliseconds | null;

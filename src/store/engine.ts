@@ -32,8 +32,8 @@ export interface WriteResult {
 
 /**
  * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is down, its queue is full or the
- * time limit has passed; they have changed nothing then. A write rejects with `outcome_unknown` when the engine cannot know whether it
- * changed anything. The engine recovers by itself. No call blocks the event loop.
+ * time limit has passed. Such a call changes nothing. A write rejects with `outcome_unknown` when the engine cannot know whether it changed
+ * anything. The engine recovers by itself. No call blocks the event loop.
  */
 export interface Engine extends AsyncDisposable {
   /** Whether other processes may use the same database at the same time. */
@@ -53,7 +53,7 @@ export interface Engine extends AsyncDisposable {
    * stays the same, what was read before need not be read again.
    */
   version(): number | undefined;
-  /** Reads everything that any process committed before the call. */
+  /** Runs a query, which sees everything that any process committed before the call. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
   /**
    * Runs queries in one transaction. Resolves after a durable commit, which concurrent callers may share. The failure of one caller never

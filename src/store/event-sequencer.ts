@@ -12,8 +12,8 @@ import type { Store } from './store.ts';
 const BATCH = 500;
 /** The pause after a failure. */
 const RETRY_MS = 500;
-/** How often events that other processes have left are looked for, if the database is shared. */
-const LOOK_EVERY_MS = 2000;
+/** How often a process checks whether other processes have left events, if the database is shared. */
+const CHECK_EVERY_MS = 2000;
 
 /** The options of an event sequencer. */
 export interface EventSequencerOptions {
@@ -59,22 +59,22 @@ export class EventSequencer implements AsyncDisposable {
         if (this.#isWanted) continue;
       } catch (error) {
         this.#isWanted = true;
-        const mayHeal = error instanceof MillraceError;
-        logger[mayHeal ? 'debug' : 'warn']({ err: error }, 'events not numbered yet');
+        const isTemporary = error instanceof MillraceError;
+        logger[isTemporary ? 'debug' : 'warn']({ err: error }, 'events not numbered yet');
         if (!signal.aborted) await pause(RETRY_MS, signal);
         if (!signal.aborted) continue;
       }
       if (signal.aborted) return;
-      await this.#wanted();
+      await this.#waitForEvents();
     }
   }
 
   /** Waits until there are events to number, or until it is time to look for others' events. */
-  #wanted(): Promise<void> {
+  #waitForEvents(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.#isWanted || this.#closing.signal.aborted) resolve();
-    const timer = this.#options.store.isShared ? setTimeout(resolve, LOOK_EVERY_MS) : undefined;
+    const timer = this.#options.store.isShared ? setTimeout(resolve, CHECK_EVERY_MS) : undefined;
     return promise.finally(() => clearTimeout(timer));
   }
 }

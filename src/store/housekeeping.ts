@@ -1,6 +1,6 @@
 /**
- * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, entries of the audit log, answers to repeatable requests,
- * replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
+ * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, entries of the audit log, answers to repeatable
+ * requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
  * Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';

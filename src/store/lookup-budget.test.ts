@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LookupBudget } from './lookup-budget.ts';
 
-/** A budget whose look-ups the test answers. */
+/** A budget whose lookups the test answers. */
 function setUp() {
   const budget = new LookupBudget(5000);
   const begun: (() => void)[] = [];
@@ -14,7 +14,7 @@ const turns = async () => {
   for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 };
 
-test('four look-ups run at a time, the others wait in their order, and those beyond 256 are refused at once', async () => {
+test('four lookups run at a time, the others wait in their order, and those beyond 256 are refused at once', async () => {
   const { begun, look } = setUp();
   const looks = Array.from({ length: 4 + 256 }, look);
   await assert.rejects(look(), { code: 'store_unavailable' });
@@ -26,7 +26,7 @@ test('four look-ups run at a time, the others wait in their order, and those bey
   }
 });
 
-test('a look-up that waits too long is refused, and its turn goes to the next one', async (t) => {
+test('a lookup that waits too long is refused, and its turn goes to the next one', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, look } = setUp();
   const running = Array.from({ length: 4 }, look);

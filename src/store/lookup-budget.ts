@@ -4,26 +4,26 @@
  */
 import { storeUnavailable } from './unavailable.ts';
 
-/** How many look-ups run at one time: half as many as there are connections for reads, so that the others stay free. */
-const RUNNING = 4;
-/** How many look-ups may wait. Even a slow database answers a thousand in a second, so the last one waits a quarter of a second. */
-const WAITING = 256;
+/** How many lookups run at one time. PostgreSQL has twice as many connections for reads, so that the others stay free. */
+const MAX_RUNNING = 4;
+/** How many lookups may wait. Even a slow database answers a thousand in a second, so the last one waits a quarter of a second. */
+const MAX_WAITING = 256;
 
-/** Runs look-ups within the budget of one store, in the order in which they came. */
+/** Runs lookups within the budget of one store, in the order in which they came. */
 export class LookupBudget {
   readonly #timeoutMs: number;
   readonly #waiting = new Set<() => void>();
   #running = 0;
 
-  /** @param timeoutMs how long a look-up may wait before it begins */
+  /** @param timeoutMs how long a lookup may wait before it begins */
   constructor(timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Runs a look-up as soon as its turn comes. @throws {MillraceError} `store_unavailable` when too many wait, or this one waits too long */
+  /** Runs a lookup as soon as its turn comes. @throws {MillraceError} `store_unavailable` when too many wait, or this one waits too long */
   async run<Found>(look: () => Promise<Found>): Promise<Found> {
-    // A look-up whose turn comes takes over the place of the one that ended, so that no other can get in between.
-    if (this.#running >= RUNNING) await this.#turn();
+    // A lookup whose turn comes takes over the place of the one that ended, so that no other can get in between.
+    if (this.#running >= MAX_RUNNING) await this.#turn();
     else this.#running += 1;
     try {
       return await look();
@@ -35,7 +35,7 @@ export class LookupBudget {
   }
 
   #turn(): Promise<void> {
-    if (this.#waiting.size >= WAITING) return Promise.reject(storeUnavailable('too many look-ups are waiting'));
+    if (this.#waiting.size >= MAX_WAITING) return Promise.reject(storeUnavailable('too many lookups are waiting'));
     return new Promise((resolve, reject) => {
       const begin = () => {
         clearTimeout(timer);
@@ -44,7 +44,7 @@ export class LookupBudget {
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(begin);
-        reject(storeUnavailable('the look-ups before it take too long'));
+        reject(storeUnavailable('the lookups before it take too long'));
       }, this.#timeoutMs);
       this.#waiting.add(begin);
     });

@@ -13,7 +13,7 @@ export class OutageLog {
   readonly #logger: Logger;
   readonly #clock: Clock;
   /** The number of failures that have not been logged yet. */
-  #untold = 0;
+  #unlogged = 0;
   #lastFailure: Milliseconds | undefined;
   #lastLine: Milliseconds | undefined;
 
@@ -26,19 +26,19 @@ export class OutageLog {
   failed(reason: string): void {
     const now = this.#clock.monotonic();
     this.#lastFailure = now;
-    this.#untold += 1;
+    this.#unlogged += 1;
     if (this.#lastLine !== undefined && now - this.#lastLine < INTERVAL_MS) return;
-    this.#logger.error({ reason, failures: this.#untold }, 'store unavailable');
+    this.#logger.error({ reason, failures: this.#unlogged }, 'store unavailable');
     this.#lastLine = now;
-    this.#untold = 0;
+    this.#unlogged = 0;
   }
 
   /** Notes a successful call. */
   succeeded(): void {
     if (this.#lastFailure === undefined || this.#clock.monotonic() - this.#lastFailure < INTERVAL_MS) return;
-    this.#logger.info({ failures: this.#untold }, 'store available again');
+    this.#logger.info({ failures: this.#unlogged }, 'store available again');
     this.#lastFailure = undefined;
     this.#lastLine = undefined;
-    this.#untold = 0;
+    this.#unlogged = 0;
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What a requested change leaves beside itself: its audit entry, and the answer that a repeat of the request gets.
+ * What is stored together with a requested change: its audit entry, and the answer that a repeat of the request gets.
  */
 import type { AuditEntry } from '#domain/audit.ts';
 import type { UserId } from '#domain/ids.ts';
@@ -22,7 +22,7 @@ export interface IdempotencyClaim {
   readonly route: string;
   /** SHA-256 of the `Idempotency-Key` in lower-case hex. */
   readonly keyHash: string;
-  /** SHA-256 of the body in lower-case hex. */
+  /** SHA-256, in lower-case hex, of all that makes two requests the same: the API key, and the values of path, query and body. */
   readonly bodyHash: string;
   readonly at: Milliseconds;
 }

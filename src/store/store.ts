@@ -2,8 +2,8 @@
  * The contract of the store in terms of the domain. Every engine passes the suite in `store.contract.ts`.
  *
  * Every write resolves only after it is durable. Concurrent writes may share one commit. Every call rejects with
- * `MillraceError('store_unavailable')` when the store is down, its queue is full or its time limit has passed; nothing has happened then,
- * and nothing will. When it is unknown whether a write happened, it rejects with `outcome_unknown` instead. Repeat such a write only if
+ * `MillraceError('store_unavailable')` when the store is down, its queue is full or its time limit has passed. In that case the call changes
+ * nothing, now or later. When it is unknown whether a write happened, it rejects with `outcome_unknown` instead. Repeat such a write only if
  * repeating it is harmless. The store recovers by itself. No call blocks the event loop.
  *
  * Where several processes share the database, some calls take the node that writes. What they report about live media is accepted only from
@@ -173,9 +173,9 @@ export interface Store extends AsyncDisposable {
   announce(announcement: StoreAnnouncement): Promise<void>;
 
   readonly users: {
-    /** The user with that name, who is created if there is none. */
+    /** The user with the name of this one, who is created if there is none. */
     ensure(user: User): Promise<User>;
-    /** @throws {MillraceError} `conflict` when the name is taken */
+    /** Creates a user. @throws {MillraceError} `conflict` when the name is taken */
     create(user: User, receipt: Receipt): Promise<void>;
     get(id: UserId): Promise<User | undefined>;
     byName(name: string): Promise<User | undefined>;
@@ -189,11 +189,14 @@ export interface Store extends AsyncDisposable {
   };
 
   readonly apiKeys: {
-    /** @throws {MillraceError} `conflict` when the user has an unrevoked key with that name, `quota_exceeded` */
+    /** Creates a key. @throws {MillraceError} `conflict` when the user has an unrevoked key with this name, `quota_exceeded` */
     create(key: ApiKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
-    /** Creates the key, and the user if there is none with that name, when the store has no key at all. Returns whether it did. Atomic. */
+    /**
+     * Creates the key, and the user if no user has this name, in one transaction, unless the store has any key. Returns whether it created
+     * the key.
+     */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
-    /** The unrevoked key with that SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
+    /** The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
     byHash(secretHash: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
@@ -216,7 +219,7 @@ export interface Store extends AsyncDisposable {
   readonly browserSessions: {
     /** Creates a session. When the user has 100, the oldest of them ends. */
     create(session: BrowserSession, receipt: Receipt): Promise<void>;
-    /** The session with that SHA-256 (lower-case hex) of its cookie. */
+    /** The session whose cookie has this SHA-256 (lower-case hex). */
     byHash(secretHash: string): Promise<OpenBrowserSession | undefined>;
     byId(id: BrowserSessionId): Promise<OpenBrowserSession | undefined>;
     /** The sessions of a user, newest first, including those whose key is revoked. */
@@ -227,23 +230,26 @@ export interface Store extends AsyncDisposable {
     end(id: BrowserSessionId, scope: Scope, receipt: Receipt): Promise<boolean>;
     /** Deletes the sessions that have ended because of their age. Returns how many. */
     deleteOver(now: Milliseconds): Promise<number>;
-    /** Stores the sign-in link of a user. An older one of the user is not valid any more. */
+    /** Stores the sign-in link of a user, and makes an older link of the user invalid. */
     putLink(link: SignInLink, receipt: Receipt): Promise<void>;
-    /** The link with that SHA-256 (lower-case hex), also when its time is over. */
+    /** The link whose secret has this SHA-256 (lower-case hex), also when its time is over. */
     link(secretHash: string): Promise<SignInLink | undefined>;
-    /** Uses a link up and creates the session. Returns false, and changes nothing, when the link was used or its time is over. Atomic. */
+    /**
+     * Uses a link up and creates the session, in one transaction. Returns false, and changes nothing, when the link was used or its time is
+     * over.
+     */
     useLink(link: SignInLink, session: BrowserSession, receipt: Receipt): Promise<boolean>;
   };
 
   readonly signingKeys: {
-    /** @throws {MillraceError} `quota_exceeded` */
+    /** Creates a key. @throws {MillraceError} `quota_exceeded` */
     create(key: SigningKey, receipt: Receipt, limit?: RowLimit): Promise<void>;
     get(id: SigningKeyId, scope: Scope): Promise<SigningKey | undefined>;
     /** The keys of a user, newest first. */
     ofUser(user: UserId, page: PageOptions): Promise<Page<SigningKey>>;
-    /** Returns whether there is such a key. */
+    /** Changes a key. Returns whether there is such a key. */
     change(id: SigningKeyId, scope: Scope, change: SigningKeyChange, receipt: Receipt): Promise<boolean>;
-    /** Returns whether there was such a key. */
+    /** Deletes a key. Returns whether there was such a key. */
     delete(id: SigningKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
   };
 
@@ -295,7 +301,7 @@ export interface Store extends AsyncDisposable {
       receipt: Receipt,
     ): Promise<'done' | 'not_found' | { readonly retryAfterMs: number }>;
     /**
-     * Deletes all of the streams, or none when one does not exist. Returns whether it did. Announces `stream_changed` for each.
+     * Deletes all of the streams, or none when one does not exist. Returns whether it deleted them. Announces `stream_changed` for each.
      * @param ids without repeats @param receipts one for each id, in the same order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
@@ -347,7 +353,7 @@ export interface Store extends AsyncDisposable {
     newest(
       playbackId: PlaybackId,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
-    /** The same for the path of its media. */
+    /** The session with this path of its media, with the node it runs on. */
     byMediaPath(
       path: MediaPath,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
@@ -356,7 +362,7 @@ export interface Store extends AsyncDisposable {
      * how many.
      */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
-    /** The users with a session that ended at that time or later, each once. */
+    /** The users with a session that ended at this time or later, each once. */
     usersWithEnded(since: Milliseconds): Promise<readonly UserId[]>;
     /**
      * Deletes ended sessions of a user that are older than its newest `keep` ones, at most `limit` at once, the oldest first. A session whose
@@ -386,7 +392,7 @@ export interface Store extends AsyncDisposable {
 
   /** What streams used. */
   readonly usage: {
-    /** Stores what processes counted. It replaces what the same process stored for the same hour and stream. Unknown streams are left out. */
+    /** Stores what processes counted. It replaces what the same process stored for the same hour and stream. It skips unknown streams. */
     count(hours: readonly HourOfUsage[]): Promise<void>;
     /** Sums usage, ordered by time. */
     sum(scope: Scope, query: UsageQuery): Promise<readonly UsageSum[]>;
@@ -397,9 +403,9 @@ export interface Store extends AsyncDisposable {
   /** The nodes that share the database. Times are those of the database, so that the clocks of nodes need not agree. */
   readonly nodes: {
     /**
-     * Holds the lease for this long from now. The first call adds the node. Returns whether the lease that this process held had run out
-     * since. The first call of a process takes the lease over from an earlier process of the node, and releases the publishers that were
-     * connected to that process.
+     * Takes or renews the lease of a node until `leaseMs` from now. The first call adds the node. The first call of a process takes the lease
+     * over from an earlier process of the node, and releases the publishers that were connected to that process. Returns whether the lease had
+     * run out since the last call of this process.
      */
     renew(node: ServiceNode, leaseMs: number): Promise<{ readonly hadLapsed: boolean }>;
     /** Gives the lease up, because the node stops and has no connected publisher any more. */
@@ -410,7 +416,7 @@ export interface Store extends AsyncDisposable {
     time(): Promise<Milliseconds>;
     /** All nodes, with what each owns. None where the store is not shared. */
     list(): Promise<readonly NodeState[]>;
-    /** Nodes whose lease has run out and that still own something. */
+    /** The nodes whose lease has run out and that have not been deleted, because other nodes have not ended their sessions yet. */
     lapsed(): Promise<readonly NodeId[]>;
     /**
      * Ends all that a node owned, if its lease has still run out: sessions as `node_lost`, streams idle, with their events. Then deletes
@@ -479,7 +485,7 @@ export interface Store extends AsyncDisposable {
     onUnnumbered(listener: () => void): Disposable;
     /** The last number given. 0 before the first event. */
     last(): Promise<number>;
-    /** @param options.after lists only events that follow this number in the order of the list */
+    /** Lists numbered events. @param options.after lists only events that follow this number in the order of the list */
     list(
       scope: Scope,
       options: {

@@ -27,7 +27,7 @@ export interface DeliveryOutcome {
 
 /** URLs that events are sent to. A process delivers to a webhook while it holds the webhook's lease. Leases end with the process. */
 export interface WebhookStore {
-  /** @throws {MillraceError} `quota_exceeded` */
+  /** Creates a webhook. @throws {MillraceError} `quota_exceeded` */
   create(webhook: Webhook, receipt: Receipt, limit?: RowLimit): Promise<void>;
   get(id: WebhookId, scope: Scope): Promise<Webhook | undefined>;
   /** Lists webhooks, newest first. */
@@ -39,8 +39,8 @@ export interface WebhookStore {
   /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
   change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
   /**
-   * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it did. @param receipts one for
-   * each id, in the same order
+   * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it deleted them.
+   * @param receipts one for each id, in the same order
    */
   delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
 
@@ -70,7 +70,7 @@ export interface WebhookStore {
     filter: { readonly state?: DeliveryState },
     page: PageOptions,
   ): Promise<Page<WebhookDelivery>>;
-  /** Makes deliveries that failed or were given up due now, of events that were numbered at that time or later. */
+  /** Makes the deliveries that failed or were given up due now, for events that were numbered at `since` or later. */
   resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
   /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
   test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;
@@ -84,7 +84,7 @@ export interface WebhookStore {
   waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
   /** Whether a webhook has more than `count` deliveries. */
   hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
-  /** An event that is delivered again. */
+  /** A numbered event, to be delivered again. */
   event(id: EventId): Promise<ServiceEvent | undefined>;
   logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;
   /** Lists entries of the log, newest first. */

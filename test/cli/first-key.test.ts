@@ -105,10 +105,12 @@ test('a data folder loses the permissions of others, and one with other files is
   };
   const open = () => openStore({ dataDir, exclusive: true, logger: silentLogger });
   await (await open())[Symbol.asyncDispose]();
+  const secrets = ['initial-api-key', 'initial-sign-in-link', 'signing-key-66e2161c-7670-4d05-b71d-da2d6979556f'];
+  for (const name of secrets) await writeFile(join(dataDir, name), 'secret', { mode: 0o644 });
   await chmod(dataDir, 0o755);
   await chmod(join(dataDir, 'millrace.db'), 0o644);
   await (await open())[Symbol.asyncDispose]();
-  assert.deepEqual(await modes('.', 'millrace.db'), ['700', '600']);
+  assert.deepEqual(await modes('.', 'millrace.db', ...secrets), ['700', '600', '600', '600', '600']);
 
   await chmod(dataDir, 0o755);
   await writeFile(join(dataDir, 'notes'), 'mine', { mode: 0o644 });

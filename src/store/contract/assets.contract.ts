@@ -308,7 +308,7 @@ function clips(fixture: Fixture): void {
     );
   });
 
-  it('makes no clip of a recording that is deleted, failed or unknown, and logs nothing then', async () => {
+  it('refuses a clip of a recording that is deleted, failed or unknown, without an audit entry', async () => {
     const { store, user } = fixture;
     const [gone, failed] = [await recorded(fixture, ENDED), await recorded(fixture, ENDED)];
     await store.assets.delete(assetIdOf(gone), user.id, someReceipt());
@@ -340,7 +340,7 @@ function clips(fixture: Fixture): void {
 }
 
 function deletions(fixture: Fixture): void {
-  it('deletes a recording for its owner once, keeps its clips, and tells what is to be swept', async () => {
+  it('deletes a recording for its owner once, keeps its clips, and lists recordings whose bytes are to be deleted', async () => {
     const { store, user } = fixture;
     const session = await recorded(fixture, ENDED);
     const id = assetIdOf(session);

@@ -132,7 +132,7 @@ function streamChanges(fixture: Fixture): void {
     }
   });
 
-  it('terminates a stream once within a time, and gives the time until it may again', async () => {
+  it('terminates a stream once within a time, and returns the time until it may be terminated again', async () => {
     const { store, user } = fixture;
     const stream = await create();
     const terminate = (at: number) =>
@@ -261,7 +261,7 @@ function streamChanges(fixture: Fixture): void {
 }
 
 function formerKeys(fixture: Fixture): void {
-  it('finds a stream by a key that was replaced or deleted with it, for a while, and never by a present one', async () => {
+  it('finds a stream for a while by its replaced key, or by its last key after its deletion, and never by its present key', async () => {
     const { store, user } = fixture;
     const stream = someStream(user.id);
     await store.streams.create(stream, someReceipt());

@@ -172,7 +172,7 @@ function deliveries(fixture: Fixture): void {
     await fixture.store.webhooks.create(webhook, someReceipt());
     return webhook;
   };
-  /** Leases webhooks until no more are due, and returns those that this process holds. */
+  /** Leases the due webhooks, and returns those that this process holds. */
   const claim = async () =>
     (await fixture.store.webhooks.claimDue({ leaseMs: 60_000, limit: 100 })).map(({ id }) => id);
   const outcome = (event: ServiceEvent, webhook: Webhook, result: DeliveryOutcome['result']): DeliveryOutcome => ({
@@ -218,7 +218,7 @@ function deliveries(fixture: Fixture): void {
     }
   });
 
-  it('makes a delivery of a test event for its webhook only, whatever events and stream that has chosen', async () => {
+  it('delivers a test event to its webhook only, whatever events and stream the webhook has chosen', async () => {
     const { store, user } = fixture;
     const { id: streamId } = await createStream(fixture);
     const tested = await create({ events: [], streamId });

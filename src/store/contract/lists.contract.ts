@@ -184,7 +184,7 @@ export function listsContract(name: string, open: OpenStore): void {
       );
     });
 
-    it('gives the rows of those ids that exist', async () => {
+    it('returns the rows of the ids that exist', async () => {
       const { store, user } = fixture;
       const streams = Array.from({ length: 70 }, () => someStream(user.id));
       await Promise.all(streams.map((stream) => store.streams.create(stream, someReceipt())));

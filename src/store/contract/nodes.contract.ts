@@ -45,7 +45,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.deepEqual(await nodes.renew(node, LONG_MS), { hadLapsed: false });
     });
 
-    it('lists nodes with their leases and what they own, and tells the time', async () => {
+    it('lists nodes with their leases and what they own, and returns the time of the database', async () => {
       const { store } = fixture;
       const [alive, lost] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];
       const { stream } = await streamOn(alive, ['ended', 'live', 'live']);

@@ -11,7 +11,7 @@ import { someUser } from '#test/support/sample-records.ts';
 /** Opens an empty store, which the caller disposes. */
 export type OpenStore = () => Promise<Store>;
 
-/** Time limits for tests about something else, because the disk or cores of a test machine may be unavailable for seconds. */
+/** Long time limits for tests about something else, because the disk or cores of a test machine may be unavailable for seconds. */
 export const PATIENT = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 } as const;
 
 /** The store of a part of the suite, and a user made for the test. */

@@ -64,10 +64,10 @@ describe('beside another process', () => {
       dataDir,
       false,
     );
-    const told: unknown[] = [];
-    child.on('message', (message) => told.push(message));
+    const received: unknown[] = [];
+    child.on('message', (message) => received.push(message));
     const [code] = await once(child, 'close');
-    assert.deepEqual(told, [true]);
+    assert.deepEqual(received, [true]);
     assert.equal(code, 0, 'a command ends by itself after it has closed the store');
     assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
   });

@@ -45,7 +45,7 @@ const unknown = isMillraceError('outcome_unknown');
 storeContract('SQLite', () => openIn(newFolder()));
 
 /** A store in a folder of its own, with faults of its disk and workers that the test can set. */
-interface Spoilt {
+interface FaultyStore {
   readonly engine: Engine;
   readonly store: Store;
   readonly user: User;
@@ -53,7 +53,7 @@ interface Spoilt {
   readonly dataDir: string;
 }
 
-async function spoilt(change: Partial<EngineOptions> = {}): Promise<Spoilt & AsyncDisposable> {
+async function openWithFaults(change: Partial<EngineOptions> = {}): Promise<FaultyStore & AsyncDisposable> {
   const faults = createFaults();
   const options: EngineOptions = {
     dataDir: newFolder(),
@@ -83,7 +83,7 @@ const settled = (promises: readonly Promise<unknown>[]) => Promise.allSettled(pr
 
 describe('concurrent writes', () => {
   it('share commits, and one that fails does not affect the others', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, faults } = open;
     const there = someStream(user.id);
     await store.streams.create(there, someReceipt());
@@ -98,7 +98,7 @@ describe('concurrent writes', () => {
   });
 
   it('share few commits however many they are', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, faults } = open;
     const before = commits(faults);
     await Promise.all(Array.from({ length: 500 }, () => store.streams.create(someStream(user.id), someReceipt())));
@@ -106,7 +106,7 @@ describe('concurrent writes', () => {
   });
 
   it('are each all or nothing when they have several queries', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { engine, store, user } = open;
     const insert = (id: string, name: string) =>
       engine.compiler
@@ -130,7 +130,7 @@ describe('concurrent writes', () => {
 });
 
 describe('announcements', () => {
-  const announcing = ({ engine, user }: Spoilt, text: string) => {
+  const announcing = ({ engine, user }: FaultyStore, text: string) => {
     const { sql, parameters } = engine.compiler
       .updateTable('users')
       .set({ name: text })
@@ -140,54 +140,54 @@ describe('announcements', () => {
   };
 
   it('are delivered in the order of the writes, before each resolves, even if a listener throws', async () => {
-    await using open = await spoilt();
-    const told: string[] = [];
+    await using open = await openWithFaults();
+    const received: string[] = [];
     using _ = open.engine.listen(() => {
       throw new Error('of a listener');
     });
-    using __ = open.engine.listen((text) => told.push(String(text)));
+    using __ = open.engine.listen((text) => received.push(String(text)));
     const names = Array.from({ length: 40 }, (___, n) => `name ${n}`);
     await Promise.all(
       names.map(async (text, n) => {
         await announcing(open, text);
-        assert.deepEqual(told.slice(0, n + 1), names.slice(0, n + 1));
+        assert.deepEqual(received.slice(0, n + 1), names.slice(0, n + 1));
       }),
     );
-    assert.deepEqual(told, names);
+    assert.deepEqual(received, names);
   });
 
   it('of a write that timed out are delivered once it is carried out', async () => {
-    await using open = await spoilt({ writeTimeoutMs: 50 });
-    const told: unknown[] = [];
-    using _ = open.engine.listen((text) => told.push(text));
+    await using open = await openWithFaults({ writeTimeoutMs: 50 });
+    const received: unknown[] = [];
+    using _ = open.engine.listen((text) => received.push(text));
     setFault(open.faults, 'commitDelayMs', FOREVER_MS);
     await assert.rejects(announcing(open, 'late'), unknown);
-    assert.deepEqual(told, []);
+    assert.deepEqual(received, []);
     setFault(open.faults, 'commitDelayMs', 0);
-    await until(() => told.length > 0);
-    assert.deepEqual(told, ['late']);
+    await until(() => received.length > 0);
+    assert.deepEqual(received, ['late']);
   });
 
   it('are reported as possibly missed when the worker died', async () => {
-    await using open = await spoilt();
-    const told: unknown[] = [];
-    using _ = open.engine.listen((text) => told.push(text));
+    await using open = await openWithFaults();
+    const received: unknown[] = [];
+    using _ = open.engine.listen((text) => received.push(text));
     setFault(open.faults, 'crashes', 1);
     await assert.rejects(announcing(open, 'unknown'), unknown);
-    assert.deepEqual(told, [undefined]);
+    assert.deepEqual(received, [undefined]);
   });
 
   it('that no store made are ignored, and counted in one log line', async () => {
     const lines: string[] = [];
     const note = (_: object, message: string) => void lines.push(message);
-    await using open = await spoilt({ logger: { ...silentLogger, warn: note, error: note } });
-    const told: unknown[] = [];
-    using _ = open.store.listen((announcement) => told.push(announcement));
+    await using open = await openWithFaults({ logger: { ...silentLogger, warn: note, error: note } });
+    const received: unknown[] = [];
+    using _ = open.store.listen((announcement) => received.push(announcement));
     const forged = ['null', '7', '{', '{"type":"stream_changed"}'];
     await open.engine.write([], forged);
     const { id } = open.user;
     await open.store.users.change(id, { name: 'renamed' }, someReceipt());
-    assert.deepEqual(told, [{ type: 'user_changed', userId: id }]);
+    assert.deepEqual(received, [{ type: 'user_changed', userId: id }]);
     assert.deepEqual(lines, ['announcements ignored that no store made']);
     await open.store[Symbol.asyncDispose]();
     assert.deepEqual(
@@ -198,27 +198,27 @@ describe('announcements', () => {
   });
 
   it('end with the subscription', async () => {
-    await using open = await spoilt();
-    const told: unknown[] = [];
+    await using open = await openWithFaults();
+    const received: unknown[] = [];
     {
-      using _ = open.engine.listen((text) => told.push(text));
+      using _ = open.engine.listen((text) => received.push(text));
     }
     await open.engine.write([], ['nobody hears']);
-    assert.deepEqual(told, []);
+    assert.deepEqual(received, []);
   });
 });
 
 describe('a query that must change rows', () => {
   it('undoes the whole write when it does not, without affecting other writes', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { engine, store, user } = open;
     const rename = (id: string, name: string, mustChange?: number) => ({
       sql: 'update users set name = ? where id = ?',
       parameters: [name, id],
       ...(mustChange !== undefined && { mustChange }),
     });
-    const told: unknown[] = [];
-    using _ = engine.listen((text) => told.push(text));
+    const received: unknown[] = [];
+    using _ = engine.listen((text) => received.push(text));
     const outcomes = await settled([
       engine.write([rename(user.id, 'first', 1), rename('nobody', 'x', 1)], ['undone']),
       engine.write([rename(user.id, 'second', 1)], ['done']),
@@ -230,12 +230,12 @@ describe('a query that must change rows', () => {
       [true, 'done', true, true],
     );
     assert.equal((await store.users.get(user.id))?.name, 'second');
-    assert.deepEqual(told, ['done']);
+    assert.deepEqual(received, ['done']);
   });
 });
 
 it('undoes what a call changed before it failed, and runs the whole batch again', async () => {
-  await using open = await spoilt();
+  await using open = await openWithFaults();
   const { engine, user } = open;
   const rename = (name: string, change: object = {}) => ({
     sql: 'update users set name = ? where id = ?',
@@ -265,7 +265,7 @@ it('undoes what a call changed before it failed, and runs the whole batch again'
 
 describe('a slow disk', () => {
   it('delays neither the event loop nor reads', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     let written = false;
@@ -280,7 +280,7 @@ describe('a slow disk', () => {
   });
 
   it('makes the outcome of a write unknown at its time limit, while a write that waited is refused and never happens', async () => {
-    await using open = await spoilt({ writeTimeoutMs: 100 });
+    await using open = await openWithFaults({ writeTimeoutMs: 100 });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     const before = commits(faults);
@@ -296,7 +296,7 @@ describe('a slow disk', () => {
   });
 
   it('refuses calls at once when too many wait', async () => {
-    await using open = await spoilt({ maxPending: 4 });
+    await using open = await openWithFaults({ maxPending: 4 });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     const creates = Array.from({ length: 4 }, () => store.streams.create(someStream(user.id), someReceipt()));
@@ -307,7 +307,7 @@ describe('a slow disk', () => {
   });
 
   it('does not keep the store from closing', async () => {
-    const { store, user, faults } = await spoilt({ closeTimeoutMs: 50 });
+    const { store, user, faults } = await openWithFaults({ closeTimeoutMs: 50 });
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     const before = commits(faults);
     const create = assert.rejects(store.streams.create(someStream(user.id), someReceipt()), unknown);
@@ -320,7 +320,7 @@ describe('a slow disk', () => {
   });
 
   it('does not lose a running write when the store closes, and leaves no write-ahead log', async () => {
-    const { store, user, dataDir } = await spoilt();
+    const { store, user, dataDir } = await openWithFaults();
     const stream = someStream(user.id);
     const create = store.streams.create(stream, someReceipt());
     await store[Symbol.asyncDispose]();
@@ -333,7 +333,7 @@ describe('a slow disk', () => {
 
 describe('a fault while open', () => {
   it('full disk: writes are refused and reads continue, until there is space again', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, faults } = open;
     setFault(faults, 'maxPages', 1);
     const big = Array.from({ length: 16 }, () =>
@@ -355,7 +355,7 @@ describe('a fault while open', () => {
     ['write', unknown],
   ] as const) {
     it(`a dying worker: its ${role}s reject, and later ones are answered by a new worker`, async () => {
-      await using open = await spoilt();
+      await using open = await openWithFaults();
       const { store, user, faults } = open;
       const call = () =>
         role === 'read' ? store.users.byName('x') : store.streams.create(someStream(user.id), someReceipt());
@@ -372,7 +372,7 @@ describe('a fault while open', () => {
     ['a disk that fails after a commit was written', 'failingCommits'],
   ] as const) {
     it(`${what}: the outcome is unknown, and the write has happened`, async () => {
-      await using open = await spoilt();
+      await using open = await openWithFaults();
       const { store, user, faults } = open;
       const stream = someStream(user.id);
       setFault(faults, fault, 1);
@@ -383,7 +383,7 @@ describe('a fault while open', () => {
   }
 
   it('a folder moved away and back: calls are refused in the meantime, and no acknowledged write is lost', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, dataDir } = open;
     const stream = someStream(user.id);
     await store.streams.create(stream, someReceipt());
@@ -396,7 +396,7 @@ describe('a fault while open', () => {
   });
 
   it('another database in its place: it is opened, and the deleted one is not written to', async () => {
-    await using open = await spoilt();
+    await using open = await openWithFaults();
     const { store, user, dataDir } = open;
     const other = newFolder();
     const otherStore = await openIn(other);
@@ -412,7 +412,7 @@ describe('a fault while open', () => {
 });
 
 it('queries the database again for a key or a stream only after a commit, by any process', async () => {
-  await using open = await spoilt();
+  await using open = await openWithFaults();
   const { store, user, faults, dataDir } = open;
   const [key, stream] = [someKey(user), someStream(user.id)];
   await store.apiKeys.create(key, someReceipt());
@@ -436,7 +436,7 @@ it('queries the database again for a key or a stream only after a commit, by any
 });
 
 it('no query reads or sorts a whole table', async () => {
-  await using open = await spoilt();
+  await using open = await openWithFaults();
   const { engine, user, dataDir } = open;
   const statements = new Set<string>();
   const recording: Engine = {
@@ -853,7 +853,7 @@ async function everyAssetList(assets: Store['assets'], user: User, { id, playbac
 }
 
 it('refuses values that SQLite would store as something else', async () => {
-  await using open = await spoilt();
+  await using open = await openWithFaults();
   const { engine, store, user } = open;
   const sql = 'insert into "users" values (?, ?, ?, 0, 0)';
   for (const value of [new Date(0), {}, [], undefined, true, 1n, Number.NaN, '\ud83c']) {

@@ -8,8 +8,8 @@ import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 /**
- * The kind, as `alsoIs` of `queries/lists.ts` asks for it. A stream may have very many clips, so its recordings and clips are found apart. The
- * indexes by kind are then no choice for the query planner.
+ * The kind as the expression of `alsoIs` in `queries/lists.ts`. It is part of the index by stream, because a stream may have very many clips,
+ * which a list of its recordings must not read. As an expression, it keeps the query planner from choosing an index by kind instead.
  */
 const KIND = "(kind || '')";
 

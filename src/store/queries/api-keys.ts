@@ -135,7 +135,7 @@ export function rowOfApiKey(key: ApiKey): ApiKeysTable {
   };
 }
 
-/** Makes the key of a row. */
+/** Makes the key from a row. */
 export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
   return {
     id: row.id,
@@ -149,12 +149,12 @@ export function apiKeyOfRow(row: ApiKeysTable): ApiKey {
   };
 }
 
-/** Makes the key and its user of a row. */
+/** Makes the key and its user from a row. */
 export function keyAndUserOfRow(row: ApiKeysTable & OwnerRow): { readonly key: ApiKey; readonly user: User } {
   return { key: apiKeyOfRow(row), user: ownerOfRow(row) };
 }
 
-/** Makes the user of a row that has the user's columns beside others. */
+/** Makes the user from a row that has the user's columns beside others. */
 export function ownerOfRow(row: { readonly user_id: UsersTable['id'] } & OwnerRow): User {
   return userOfRow({
     id: row.user_id,

@@ -25,8 +25,8 @@ export type AssetEventType = keyof typeof REPORTS;
 const API_PHASE = sql`case phase when 'recording' then 'waiting' when 'storing' then 'processing' else phase end`;
 
 /**
- * JSON text of the URLs of an asset, which begin at the server's root, after a comma. There are none of a failed or deleted one. Until the
- * tracks are known, there is taken to be video.
+ * JSON text with a comma and the URLs of an asset, which begin at the server's root. Empty for a failed or deleted asset. Until the tracks
+ * are known, the download is that of a recording with video.
  */
 const urls = (playlist: string, download: string) => sql<string>`case when phase in ('recording', 'storing', 'ready')
   then ',"' || ${sql.lit(playlist)} || '":"/recordings/' || path || '/index.m3u8","' || ${sql.lit(download)} || '":"/recordings/' || path

@@ -55,8 +55,8 @@ export type AssetListChoice = Pick<AssetListOptions, 'order' | 'direction'>;
 
 /** Prepares the queries for one engine. */
 export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
-  const there = sql<boolean>`deleted_at is null`;
-  const assets = db.selectFrom('assets').selectAll().where(there);
+  const notDeleted = sql<boolean>`deleted_at is null`;
+  const assets = db.selectFrom('assets').selectAll().where(notDeleted);
   const unsettled = sql<boolean>`phase || '' in ('recording', 'storing')`;
 
   /** Sums recordings, and the clips that keep media of a deleted recording. All other clips take no space of their own. */
@@ -66,7 +66,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .selectFrom('assets')
         .select(sql<number>`coalesce(sum(${sql.ref(column)}), 0)`.as('count'))
         .where('user_id', '=', args.user_id)
-        .where(there)
+        .where(notDeleted)
         .where(
           sql<boolean>`(kind = 'recording' or not exists (
             select 1 from assets as cut where cut.id = assets.session_id and cut.deleted_at is null))`,
@@ -77,7 +77,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
     db
       .updateTable('assets')
       .where('id', '=', id)
-      .where(there)
+      .where(notDeleted)
       .$if(user_id !== undefined, (query) => query.where('user_id', '=', user_id!));
 
   return {
@@ -93,7 +93,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
           on conflict (id) do nothing`.compile(db),
     })),
 
-    /** Moves the recording of a session that has ended on. */
+    /** Makes the recording of an ended session `storing`. */
     sessionEnded: prepare((args: Columns<'session_id'>) =>
       db
         .updateTable('assets')
@@ -108,7 +108,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .where(sql<boolean>`sessions.phase = 'ended' and assets.ended_at is null`),
     ),
 
-    /** Takes the recording of a session up again that had ended because its node was taken for lost. */
+    /** Resumes the recording of a session that had ended because its node was taken for lost. */
     sessionResumed: prepare((args: Columns<'session_id'>) =>
       db
         .updateTable('assets')
@@ -119,7 +119,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .where(sql<boolean>`sessions.phase <> 'ended' and assets.ended_at is not null and deleted_at is null`),
     ),
 
-    /** Creates a clip, unless what it is cut out of is deleted or failed. */
+    /** Creates a clip, unless the asset that it is cut from is deleted or failed. */
     createClip: prepare(({ of, ...row }: AssetsTable & { of: AssetsTable['id'] }) => ({
       compile: () => {
         const columns = Object.keys(row) as (keyof AssetsTable)[];
@@ -135,7 +135,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       return args.user_id === undefined ? asset : asset.where('user_id', '=', args.user_id);
     }),
 
-    /** @param ids the ids under any keys; always the same number, so that the query is compiled once */
+    /** Assets by their ids. @param ids the ids under any keys; always the same number, so that the query is compiled once */
     getMany: prepare((ids: Readonly<Record<string, AssetsTable['id']>>) =>
       assets.where('id', 'in', Object.values(ids)),
     ),
@@ -153,7 +153,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .leftJoin('nodes', 'nodes.id', 'assets.node_id')
         .selectAll('assets')
         .select('nodes.url as node_url')
-        .where(there)
+        .where(notDeleted)
         .where('path', '=', args.path),
     ),
 
@@ -169,7 +169,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       const ids = db
         .selectFrom('assets')
         .select('id')
-        .where(there)
+        .where(notDeleted)
         .orderBy(ORDER_COLUMNS[order], direction)
         .orderBy('id', direction)
         .limit(limit);
@@ -187,7 +187,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       const row = db
         .selectFrom('assets')
         .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
-        .where(there)
+        .where(notDeleted)
         .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
         .orderBy('id', choice.direction)
         .limit(sql.lit(1))
@@ -199,7 +199,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       const count = db
         .selectFrom('assets')
         .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where(there);
+        .where(notDeleted);
       return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
     }),
 
@@ -212,7 +212,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
           .select('id')
           .where('user_id', '=', user_id)
           .where('kind', '=', sql.lit('clip' as const))
-          .where(there),
+          .where(notDeleted),
         limit,
       ),
     ),
@@ -224,7 +224,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       ofScope({ id, ...(user_id !== undefined && { user_id }) }).set({ ...row, updated_at: at }),
     ),
 
-    /** Deletes a recording that does not run. Its bytes are there until they are swept. */
+    /** Deletes a recording that does not run. Its bytes stay until the server deletes them; see `AssetStore.deleting`. */
     deleteRecording: prepare(({ at, ...asset }: AssetOfScope & { at: Milliseconds }) =>
       ofScope(asset)
         .set({ phase: 'deleting', deleted_at: at, updated_at: at })
@@ -235,18 +235,18 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       ofScope(asset).set({ phase: 'deleted', deleted_at: at, updated_at: at }).where(sql<boolean>`kind = 'clip'`),
     ),
 
-    /** Marks the recordings of a deleted stream. */
+    /** Sets the time at which the recordings of a deleted stream are to be deleted. */
     deleteLater: prepare((args: Columns<'stream_id'> & { at: Milliseconds }) =>
       db
         .updateTable('assets')
         .set({ delete_at: args.at })
         .where('stream_id', '=', args.stream_id)
-        .where(there)
+        .where(notDeleted)
         .where(alsoIs('kind', 'recording')),
     ),
 
     progress: prepare(({ id, ...extent }: Columns<'id'> & AssetExtentRow) =>
-      db.updateTable('assets').set(extent).where('id', '=', id).where(there).where(unsettled),
+      db.updateTable('assets').set(extent).where('id', '=', id).where(notDeleted).where(unsettled),
     ),
 
     settle: prepare(({ id, ...row }: Columns<'id' | 'phase' | 'failure' | 'updated_at'> & Partial<AssetExtentRow>) =>
@@ -254,7 +254,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .updateTable('assets')
         .set({ ...row, ended_at: sql`coalesce(ended_at, ${row.updated_at})` })
         .where('id', '=', id)
-        .where(there)
+        .where(notDeleted)
         .where(unsettled),
     ),
 
@@ -288,7 +288,9 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .limit(args.limit),
     ),
 
-    /** Recordings whose session has ended, the oldest end first. Of a node, those that are not in the object store. */
+    /**
+     * Recordings whose session has ended, the oldest end first. With `node_id`, only those of this node that are not in the object store.
+     */
     ended: prepare((args: Partial<Columns<'node_id'>> & { before?: Milliseconds; limit: number }) => {
       const ended = assets
         .where(sql<boolean>`ended_at is not null and phase <> 'recording'`)
@@ -374,7 +376,7 @@ const TYPES: Partial<Record<keyof AssetsTable, string>> = {
   deleted_at: 'bigint',
 };
 
-/** The conditions of a list. The first that the filter has of those that identify few assets leads to an index. */
+/** The conditions of a list. Of the conditions that match few assets, the first uses an index, and all others are only checked. */
 function listed({ order, direction }: AssetListChoice, args: AssetListArgs, contains: Engine['contains']): Condition[] {
   const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
   let isFound = false;
@@ -449,7 +451,7 @@ export function rowOfAssetChange(change: AssetChange): AssetChangeRow {
 const textOf = (policy: PlaybackPolicy | undefined): string | null =>
   policy === undefined ? null : JSON.stringify(policy);
 
-/** Makes the asset of a row. */
+/** Makes the asset from a row. */
 export function assetOfRow(row: AssetsTable): Asset {
   return {
     id: row.id,
@@ -478,7 +480,7 @@ export function assetOfRow(row: AssetsTable): Asset {
   };
 }
 
-/** Makes an asset with its node of a row. */
+/** Makes an asset with its node from a row. */
 export function locatedAssetOfRow(row: AssetsTable & { node_url: ServiceNode['url'] | null }) {
   const asset = assetOfRow(row);
   const node: ServiceNode | undefined = row.node_url === null ? undefined : { id: asset.nodeId, url: row.node_url };

@@ -59,7 +59,7 @@ export function rowOfAudit({ actor, ...entry }: AuditEntry): AuditTable {
   };
 }
 
-/** Makes the entry of a row. */
+/** Makes the entry from a row. */
 export function auditOfRow(row: AuditTable): AuditEntry {
   const { user_id: userId, key_id: keyId, key_name: keyName } = row;
   return {

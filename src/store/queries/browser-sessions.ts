@@ -133,7 +133,7 @@ export function rowOfBrowserSession(session: BrowserSession): BrowserSessionsTab
   };
 }
 
-/** Makes the session of a row. */
+/** Makes the session from a row. */
 export function browserSessionOfRow(row: BrowserSessionsTable): BrowserSession {
   return {
     id: row.id,
@@ -146,7 +146,7 @@ export function browserSessionOfRow(row: BrowserSessionsTable): BrowserSession {
   };
 }
 
-/** Makes the session, its user and its key of a row. */
+/** Makes the session, its user and its key from a row. */
 export function openSessionOfRow(row: BrowserSessionsTable & OwnerRow & KeyRow): OpenBrowserSession {
   const user: User = ownerOfRow(row);
   return { session: browserSessionOfRow(row), user, key: keyOfRow(row) };
@@ -173,7 +173,7 @@ export const rowOfLink = ({ userId, secretHash, expiresAt }: SignInLink): SignIn
   expires_at: expiresAt,
 });
 
-/** Makes the link of a row. */
+/** Makes the link from a row. */
 export const linkOfRow = (row: SignInLinksTable): SignInLink => ({
   userId: row.user_id,
   secretHash: row.secret_hash,

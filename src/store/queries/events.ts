@@ -54,7 +54,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       from sessions`;
   }
 
-  const isRecorded = sql<boolean>`sequence is not null`;
+  const isNumbered = sql<boolean>`sequence is not null`;
   const unnumbered = sql`select position from events where sequence is null order by position`;
   const last = sql`(select last from event_sequence)`;
   /** The events just numbered, with the webhooks that have chosen their type. */
@@ -64,7 +64,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
     where events.sequence > ${last} and events.type <> 'webhook.test' and webhooks.disabled_at is null
       and (webhooks.stream_id is null or webhooks.stream_id = events.stream_id)`;
   /**
-   * The test events just numbered, each with the webhook that its payload names, whatever events and stream that has chosen. The
+   * The test events just numbered, each with the webhook that its payload names, whatever events and stream the webhook has chosen. The
    * `cross join` has SQLite begin with the events, of which there are few.
    */
   const tested = sql`events cross join webhooks
@@ -212,7 +212,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
 
     page: prepareEach(
       ({ direction }: { direction: 'asc' | 'desc' }, { limit, ...args }: EventListArgs & { limit: number }) => {
-        const page = db.selectFrom('events').selectAll().where(isRecorded).orderBy('sequence', direction).limit(limit);
+        const page = db.selectFrom('events').selectAll().where(isNumbered).orderBy('sequence', direction).limit(limit);
         return conditionsOf(direction, args).reduce((query, condition) => query.where(condition), page);
       },
     ),
@@ -226,7 +226,7 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
           eb
             .selectFrom('events')
             .select('position')
-            .where(isRecorded)
+            .where(isNumbered)
             .where('recorded_at', '<', args.before)
             .orderBy('recorded_at')
             .orderBy('sequence')
@@ -320,7 +320,7 @@ export function rowOfStreamEvent(event: NewStreamEvent): Omit<NewEventRow, 'user
   return row;
 }
 
-/** Makes the event of a row that has been numbered. */
+/** Makes the event from a row that has been numbered. */
 export function eventOfRow(row: Omit<EventsTable, 'position'>): ServiceEvent {
   return {
     id: row.id,

@@ -27,7 +27,7 @@ export const is = (column: string, value: Value): Condition => sql`${sql.ref(col
 /** A text column must have this value. No index is used for it. */
 export const alsoIs = (column: string, value: Value): Condition => sql`${sql.ref(column)} || '' = ${value}`;
 
-/** A column of numbers to order rows by that were found through an index of another order. */
+/** A column of numbers by which rows are ordered without an index, because they were found through another index. */
 export const unindexed = (column: string): RawBuilder<number> => sql`${sql.ref(column)} + 0`;
 
 /** A flag column must have this value. No index is used for it. */

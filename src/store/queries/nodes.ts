@@ -12,8 +12,8 @@ type Id = Pick<NodesTable, 'id'>;
 /** The largest number of nodes in a list. */
 const MAX_LISTED = 1000;
 
-/** Whether a node holds its lease. @param node the node's id, or a reference to a column with it */
-export const lives = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
+/** Whether a node is alive: whether it holds its lease. @param node the node's id, or a reference to a column with it */
+export const isAlive = (now: RawBuilder<Milliseconds>, node: NodeId | RawBuilder<unknown>): RawBuilder<SqlBool> =>
   sql`exists (select 1 from nodes where nodes.id = ${node} and nodes.lease_until > ${now})`;
 
 /** Identifies the writer in queries that only the owner of a stream or session may make. */
@@ -31,7 +31,7 @@ export const holdsLease = (now: RawBuilder<Milliseconds>, { writer, incarnation 
 /** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   const until = (leaseMs: number) => sql<Milliseconds>`${now} + ${leaseMs}`;
-  const isOut = sql<boolean>`lease_until <= ${now}`;
+  const hasExpired = sql<boolean>`lease_until <= ${now}`;
   const ownsSessions = sql<boolean>`exists (select 1 from sessions where sessions.node_id = nodes.id and phase <> 'ended')`;
 
   return {
@@ -42,7 +42,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .set({ url: args.url, lease_until: until(args.lease_until) })
         .where('id', '=', args.id)
         .where('incarnation', '=', args.incarnation)
-        .where((eb) => eb.not(isOut)),
+        .where((eb) => eb.not(hasExpired)),
     ),
 
     /** Gives the lease to a process, whoever had it before. Adds the node when it is new. */
@@ -71,7 +71,7 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
       db
         .deleteFrom('nodes')
         .where('id', '=', args.id)
-        .where(isOut)
+        .where(hasExpired)
         .where((eb) => eb.not(ownsSessions)),
     ),
 
@@ -115,6 +115,6 @@ export function nodeQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>)
         .limit(sql.lit(MAX_LISTED)),
     ),
 
-    lapsed: prepare(() => db.selectFrom('nodes').select('id').where(isOut)),
+    lapsed: prepare(() => db.selectFrom('nodes').select('id').where(hasExpired)),
   };
 }

@@ -10,7 +10,7 @@ import type { NodeId } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, PublishersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 
 type OfStream = Pick<PublishersTable, 'stream_id'>;
 
@@ -20,7 +20,7 @@ export const isNotTakenFrom = (stream: RawBuilder<unknown>, node: NodeId): RawBu
 
 /** Whether the publisher of a row of {@link PublishersTable} is connected to a live node. */
 export const isPublished = (now: RawBuilder<Milliseconds>): RawBuilder<SqlBool> =>
-  sql`(publishers.connected = 1 and ${lives(now, sql.ref('publishers.node_id'))})`;
+  sql`(publishers.connected = 1 and ${isAlive(now, sql.ref('publishers.node_id'))})`;
 
 /** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
@@ -80,7 +80,7 @@ export function publisherQueries(db: Kysely<Database>, now: RawBuilder<Milliseco
         .set({ connected: sql.lit(0 as const) })
         .where('node_id', '=', args.node_id)
         .where('connected', '=', sql.lit(1 as const))
-        .where((eb) => eb.not(lives(now, sql.ref('publishers.node_id')))),
+        .where((eb) => eb.not(isAlive(now, sql.ref('publishers.node_id')))),
     ),
 
     /** Finds the owners of streams. @param ids the ids under any keys; always the same number, so that the query is compiled once */

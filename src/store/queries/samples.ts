@@ -41,5 +41,5 @@ export const rowOfSample = ({ sessionId, sample }: SessionSample): SessionSample
   measured: textOfSample(sample),
 });
 
-/** Makes the sample of a row. */
+/** Makes the sample from a row. */
 export const sampleOfRow = ({ at, measured }: SessionSamplesTable) => sampleOfText(at, measured);

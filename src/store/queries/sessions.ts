@@ -24,7 +24,7 @@ import {
   rangeConditions,
   unindexed,
 } from './lists.ts';
-import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom } from './publishers.ts';
 
 /** The columns of the totals. */
@@ -239,7 +239,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .set(end)
         .where('id', '=', id)
         .where(open)
-        .where((eb) => eb.not(lives(now, sql.ref('sessions.node_id')))),
+        .where((eb) => eb.not(isAlive(now, sql.ref('sessions.node_id')))),
     ),
 
     deleteEnded: deleting((args: { before: Milliseconds; limit: number }) =>
@@ -298,7 +298,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
 /** Whether a session was not ended as lost by another node. */
 const isNotLost = sql<boolean>`coalesce(sessions.end_reason, '') <> 'node_lost'`;
 
-/** Whether a session's recording does not exist, or not any more. */
+/** Whether a session has no recording, or its recording was deleted. */
 const hasNoRecording = sql<boolean>`not exists (select 1 from assets where assets.id = sessions.id and deleted_at is null)`;
 
 /** The condition that sessions belong to the stream with a playback id. A playback id belongs to one stream, also after its deletion. */
@@ -382,7 +382,7 @@ export function rowOfSession(session: Session): SessionsTable {
   };
 }
 
-/** Makes the session of a row. */
+/** Makes the session from a row. */
 export function sessionOfRow(row: SessionsTable): Session {
   return {
     id: row.id,
@@ -419,7 +419,7 @@ export function sessionOfRow(row: SessionsTable): Session {
   };
 }
 
-/** Makes a session with its node of a row. */
+/** Makes a session with its node from a row. */
 export function locatedSessionOfRow(row: SessionsTable & { node_url: ServiceNode['url'] | null }) {
   const session = sessionOfRow(row);
   const node: ServiceNode | undefined = row.node_url === null ? undefined : { id: session.nodeId, url: row.node_url };

@@ -64,7 +64,7 @@ export function rowOfSigningKeyChange({ name, disabled }: SigningKeyChange) {
   };
 }
 
-/** Makes the key of a row. */
+/** Makes the key from a row. */
 export function signingKeyOfRow(row: SigningKeysTable): SigningKey {
   return {
     id: row.id,

@@ -26,7 +26,7 @@ import {
   rangeConditions,
   unindexed,
 } from './lists.ts';
-import { holdsLease, lives, type WriterArgs } from './nodes.ts';
+import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom, isPublished } from './publishers.ts';
 
 /** The columns that a stream is read from: all except the hash of its key and the time of its deletion. */
@@ -100,7 +100,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       return args.user_id === undefined ? stream : stream.where('user_id', '=', args.user_id);
     }),
 
-    /** @param ids the ids under any keys; always the same number, so that the query is compiled once */
+    /** Streams by their ids. @param ids the ids under any keys; always the same number, so that the query is compiled once */
     getMany: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
       streams.where('id', 'in', Object.values(ids)),
     ),
@@ -117,7 +117,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       db.selectFrom('streams').select(COLUMNS).where('id', 'in', Object.values(ids)),
     ),
 
-    /** @param hashes the hash on every shelf, under any keys */
+    /** The stream with a key. @param hashes the key's hash on every shelf, under any keys */
     byStreamKeyHash: prepare((hashes: Readonly<Record<string, string>>) =>
       streams.where('stream_key_hash', 'in', Object.values(hashes)),
     ),
@@ -270,7 +270,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
         .updateTable('streams')
         .set({ is_active: sql.lit(0 as const), health: null })
         .where('id', '=', args.id)
-        .where((eb) => eb.not(lives(now, args.node_id)))
+        .where((eb) => eb.not(isAlive(now, args.node_id)))
         .where((eb) => eb.not(eb.exists(publishersOf(eb).where('publishers.node_id', '<>', args.node_id)))),
     ),
 
@@ -394,7 +394,7 @@ export function rowOfStreamChange(change: StreamChange, shelves: KeyShelves): St
 const textOf = (value: UserTags | PlaybackPolicy | undefined): string | null =>
   value === undefined ? null : JSON.stringify(value);
 
-/** Makes the stream of a row. */
+/** Makes the stream from a row. */
 export function streamOfRow(row: StreamRow): Stream {
   return {
     id: row.id,

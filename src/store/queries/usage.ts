@@ -100,7 +100,7 @@ export function rowOfHour({ hour, playbackId, countedBy, counts }: HourOfUsage):
   return { hour, playback_id: playbackId, counted_by: countedBy, ...columns } as HourRow;
 }
 
-/** Makes the sum of a row. */
+/** Makes the sum from a row. */
 export function sumOfRow(row: UsageSumRow): UsageSum {
   return {
     from: row.time,

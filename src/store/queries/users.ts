@@ -131,7 +131,7 @@ export function rowOfUserChange({ name, isAdmin, suspended, quotas }: UserChange
   };
 }
 
-/** Makes the user of a row. */
+/** Makes the user from a row. */
 export function userOfRow(row: UsersTable): User {
   return {
     id: row.id,

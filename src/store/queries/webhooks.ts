@@ -17,6 +17,7 @@ import type {
 } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { WebhookChange } from '#store/webhook-store.ts';
+import { countUpTo } from './count-up-to.ts';
 import { eventOfRow } from './events.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
 
@@ -93,12 +94,9 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .limit(args.limit),
     ),
 
+    /** Counts a user's webhooks up to a limit. */
     countUpTo: prepare((args: Pick<WebhooksTable, 'user_id'> & { limit: number }) =>
-      db
-        .selectFrom((eb) =>
-          eb.selectFrom('webhooks').select('id').where('user_id', '=', args.user_id).limit(args.limit).as('counted'),
-        )
-        .select((eb) => eb.fn.countAll<number>().as('count')),
+      countUpTo(db, db.selectFrom('webhooks').select('id').where('user_id', '=', args.user_id), args.limit),
     ),
 
     change: prepare(({ id, user_id, ...row }: Id & OfScope & Partial<WebhookRow>) =>
@@ -288,7 +286,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         ),
     ),
 
-    /** Deletes deliveries that were given up and whose event is no longer kept. */
+    /** Deletes deliveries that were given up and that were created before a time. */
     deleteDead: prepare((args: { before: Milliseconds; limit: number }) =>
       db.deleteFrom('webhook_deliveries').where(
         sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
@@ -396,7 +394,7 @@ export function rowOfWebhookChange(change: WebhookChange): Partial<WebhookRow> {
   };
 }
 
-/** Makes the webhook of a row. */
+/** Makes the webhook from a row. */
 export function webhookOfRow(row: WebhookRow): Webhook {
   return {
     id: row.id,
@@ -420,7 +418,7 @@ export function webhookOfRow(row: WebhookRow): Webhook {
   };
 }
 
-/** Makes the delivery of a row. */
+/** Makes the delivery from a row. */
 export function deliveryOfRow(
   row: WebhookDeliveriesTable & Pick<WebhookLogTable, 'event_id' | 'type' | 'stream_id'>,
 ): WebhookDelivery {
@@ -437,7 +435,7 @@ export function deliveryOfRow(
   };
 }
 
-/** Makes a due delivery of a row. */
+/** Makes a due delivery from a row. */
 export function dueOfRow(row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number }): {
   readonly event: ServiceEvent;
   readonly attempts: number;
@@ -467,7 +465,7 @@ export function rowOfLog(entry: WebhookLog): WebhookLogTable {
   };
 }
 
-/** Makes the entry of the log of a row. */
+/** Makes the entry of the log from a row. */
 export function logOfRow(row: WebhookLogTable): WebhookLog {
   return {
     id: row.id,

@@ -45,7 +45,7 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
     };
   }
 
-  /** Settles a recording. Returns whether that changed anything. */
+  /** Makes a recording ready or failed. Returns whether that changed anything. */
   async function settle(row: Parameters<AssetQueries['settle']>[0]): Promise<boolean> {
     const types = ['recording.waiting', 'recording.ready', 'recording.failed', 'asset.ready'] as const;
     const [settled] = await runner.write([assets.settle(row), ...reportAsset(assets, row.id, types, row.updated_at)]);
@@ -126,7 +126,7 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
           await runner.write(queries);
           return true;
         } catch (error) {
-          // It was deleted in the meantime, or runs.
+          // The recording was deleted in the meantime, or it is still running.
           if (!(error instanceof Unchanged)) throw error;
           return false;
         }

@@ -4,8 +4,9 @@
 import type { ListFilter } from '#store/store.ts';
 
 /**
- * Counts the rows that match a filter. Live rows are few and have an index of their own. The number of others is the difference.
- * @param count counts by a filter that does not ask for rows that are not live
+ * Counts the rows that match a filter. Rows that are not live have no index of their own, so their number is that of all rows minus that of
+ * the live ones.
+ * @param count counts by a filter in which `isActive` is true or absent
  */
 export async function countOf(filter: ListFilter, count: (filter: ListFilter) => Promise<number>): Promise<number> {
   const { isActive, ...rest } = filter;

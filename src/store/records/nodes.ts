@@ -52,7 +52,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       if (known !== undefined) return known;
       await runner.write([nodes.makeSecret({ name: CLUSTER, value: newClusterSecret().reveal() })]);
       const made = await runner.one(nodes.secret({ name: CLUSTER }), ({ value }) => new Secret(value));
-      if (made === undefined) throw new Error('a secret just made is not there');
+      if (made === undefined) throw new Error('a secret that was just created is missing');
       return made;
     },
 

@@ -45,7 +45,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
   const quota = new RowQuota({ what: 'streams', count: countOfUser, clock });
 
   /** The query that adds an event about a stream. */
-  const told = (id: StreamId, type: EventType, at: Milliseconds, payload: object = {}): Query =>
+  const addEvent = (id: StreamId, type: EventType, at: Milliseconds, payload: object = {}): Query =>
     events.addOfStream({
       id: newEventId(),
       type,
@@ -146,9 +146,9 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
         when === 'idle'
           ? [streams.hold({ id }), changingOne(streams.changeIdle(row))]
           : [changingOne(streams.change(row))];
-      // Before the change, which fails and undoes this where the caller may not make it.
+      // Must run before the change replaces the key. If the caller may not make the change, the change fails and this is undone, too.
       if (change.streamKey !== undefined) queries.unshift(streams.keepFormerKey({ id, replaced_at: receipt.audit.at }));
-      queries.push(told(id, 'stream.updated', receipt.audit.at, { fields: Object.keys(change) }));
+      queries.push(addEvent(id, 'stream.updated', receipt.audit.at, { fields: Object.keys(change) }));
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
       if (await runner.change(queries, [receipt], { announce, taken: TAKEN })) return true;
       if (when === 'idle' && (await records.get(id, scope)) !== undefined) {
@@ -160,7 +160,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     async terminate(id, scope, { at, notWithinMs }, receipt) {
       const query = streams.terminate({ id, ...ofScope(scope), at, since: at - notWithinMs, until: at + notWithinMs });
       const announce = [{ type: 'stream_changed', streamId: id }] as const;
-      const updated = told(id, 'stream.updated', at, { fields: ['lastTerminatedAt'] });
+      const updated = addEvent(id, 'stream.updated', at, { fields: ['lastTerminatedAt'] });
       if (await runner.change([changingOne(query), updated], [receipt], { announce })) return 'done';
       const stream = await records.get(id, scope);
       if (stream === undefined) return 'not_found';
@@ -172,7 +172,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
         const { at } = receipts[index]!.audit;
         return [
           changingOne(streams.delete({ id, ...ofScope(scope), at })),
-          told(id, 'stream.deleted', at),
+          addEvent(id, 'stream.deleted', at),
           assets.deleteLater({ stream_id: id, at: ms(at + RECORDINGS_KEPT_MS) }),
         ];
       });

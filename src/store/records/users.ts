@@ -23,7 +23,7 @@ export function userRecords(runner: Runner, { compiler, patched }: Engine): Stor
       if (known !== undefined) return known;
       await runner.write([users.ensure(rowOfUser(user))]);
       const now = await runner.one(users.byName({ name: user.name }), userOfRow);
-      if (now === undefined) throw new Error('a user just added is not there');
+      if (now === undefined) throw new Error('a user that was just created is missing');
       return now;
     },
 

@@ -31,8 +31,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
   const webhooks = webhookQueries(compiler, now, skipLocked);
   const events = eventQueries(compiler, now);
   const lease = runner.incarnation;
-  const countOf = async (user: UserId, atMost: number) =>
-    (await runner.one(webhooks.countUpTo({ user_id: user, limit: atMost }), ({ count }) => count)) ?? 0;
+  const countOf = (user: UserId, atMost: number) => runner.count(webhooks.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'webhooks', count: countOf, clock });
 
   const subscriptions = (id: WebhookId, userId: UserId, types: readonly string[]): Query[] => [

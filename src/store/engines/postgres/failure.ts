@@ -14,7 +14,7 @@ export interface Failure {
   /** PostgreSQL's message, without values, users and passwords. */
   readonly reason: string;
   /** Whether the connection can still be used. */
-  readonly connectionLives: boolean;
+  readonly isConnectionUsable: boolean;
 }
 
 /** The error codes that are distinguished (postgresql.org/docs/current/errcodes-appendix.html). */
@@ -77,11 +77,11 @@ export function isRefusal(error: unknown): boolean {
 export function failureOf(error: unknown): Failure {
   const reason = reasonOf(error);
   if (!(error instanceof DatabaseError) || error.code === undefined) {
-    return { kind: 'away', reason, connectionLives: false };
+    return { kind: 'away', reason, isConnectionUsable: false };
   }
   const kind = kindOf(error.code, error.message);
-  const connectionLives = error.code === CODE.queryCanceled || !['stale', 'away'].includes(kind);
-  return { kind, reason, connectionLives };
+  const isConnectionUsable = error.code === CODE.queryCanceled || !['stale', 'away'].includes(kind);
+  return { kind, reason, isConnectionUsable };
 }
 
 function kindOf(code: string, message: string): Failure['kind'] {

@@ -144,7 +144,7 @@ export class Lane {
       client.release();
       return result;
     } catch (error) {
-      const keep = error instanceof Unchanged || failureOf(error).connectionLives;
+      const keep = error instanceof Unchanged || failureOf(error).isConnectionUsable;
       client.release(!keep);
       // A regular close would wait for an answer that may never come.
       if (!keep) client.connection.stream.destroy();

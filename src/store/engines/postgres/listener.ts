@@ -15,7 +15,7 @@ import type { Target } from './target.ts';
 import { CHANNEL } from './transaction.ts';
 
 /** How often the connection is checked, and how long it may take to answer. */
-const ASK_EVERY_MS = 4000;
+const CHECK_EVERY_MS = 4000;
 const ANSWER_WITHIN_MS = 3000;
 
 /** The options of a listener. */
@@ -35,7 +35,7 @@ export class Listener implements AsyncDisposable {
   readonly #closing = new AbortController();
   #running: Promise<void> | undefined;
   /** Whether announcements can be received at the moment. */
-  #hears = false;
+  #isReceiving = false;
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -45,7 +45,7 @@ export class Listener implements AsyncDisposable {
 
   /**
    * Connects and resolves once announcements are received.
-   * @throws an error of `pg` when it cannot; nothing has been started then
+   * @throws an error of `pg` when it cannot connect; the listener is then not started
    */
   async start(): Promise<void> {
     const client = await this.#connect();
@@ -73,18 +73,18 @@ export class Listener implements AsyncDisposable {
         client ??= await this.#connect();
         backoff.succeeded();
         this.#outages.succeeded();
-        await this.#hear(client, client === first);
+        await this.#receive(client, client === first);
       } catch (error) {
         if (!signal.aborted) this.#outages.failed(reasonOf(error));
       }
-      this.#hears = false;
+      this.#isReceiving = false;
       client?.connection.stream.destroy();
       client = undefined;
       await sleep(backoff.failed(), undefined, { signal }).catch(() => {});
     }
   }
 
-  /** @returns a connection that receives announcements */
+  /** Makes a connection that receives announcements. */
   async #connect(): Promise<Client> {
     const client = new Client({
       ...this.#options.target.options(),
@@ -110,13 +110,13 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Receives announcements until the connection breaks. @param knowsAll whether nobody has listened before, so that nothing was missed */
-  async #hear(client: Client, knowsAll: boolean): Promise<never> {
+  async #receive(client: Client, knowsAll: boolean): Promise<never> {
     const broken = new AbortController();
     client.once('end', () => broken.abort());
-    this.#hears = true;
+    this.#isReceiving = true;
     if (!knowsAll) this.#tell(undefined);
     for (;;) {
-      await sleep(ASK_EVERY_MS, undefined, { signal: broken.signal }).catch(() => {
+      await sleep(CHECK_EVERY_MS, undefined, { signal: broken.signal }).catch(() => {
         throw new Away('the connection for announcements ended');
       });
       await client.query('select 1');
@@ -125,6 +125,6 @@ export class Listener implements AsyncDisposable {
   }
 
   #tell(announcement: string | undefined): void {
-    if (this.#hears) this.#listeners.tell(announcement);
+    if (this.#isReceiving) this.#listeners.tell(announcement);
   }
 }

@@ -14,8 +14,8 @@ import type { Target } from './target.ts';
 const CONNECT_TIMEOUT_MS = 10_000;
 
 /** The number of attempts when a server is starting or has no connection left, and the pause between them. */
-const MAX_ASKED = 20;
-const ASK_AGAIN_MS = 500;
+const MAX_ATTEMPTS = 20;
+const RETRY_MS = 500;
 
 /** Milliseconds that another process may take to update the schema. Creating an index on a large table takes minutes. */
 const OPENING_TIMEOUT_MS = 300_000;
@@ -24,7 +24,7 @@ const OPENING_TIMEOUT_MS = 300_000;
 const MIN_VERSION = 140_000;
 
 /**
- * Opens a connection while the database is checked, and makes sure that the database can be used.
+ * Connects, checks that the database can be used, and runs `work` on the connection, which is closed afterwards.
  * @throws {StoreOpenError}
  */
 export async function onOpeningConnection<Result>(
@@ -68,7 +68,7 @@ export function updateSchema(target: Target, ready: () => Promise<void>): Promis
 }
 
 async function connected(target: Target): Promise<Client> {
-  for (let asked = 1; ; asked += 1) {
+  for (let attempt = 1; ; attempt += 1) {
     const client = new Client({ ...target.options(), connectionTimeoutMillis: CONNECT_TIMEOUT_MS });
     // Whatever uses the connection fails with the error.
     client.on('error', () => {});
@@ -77,9 +77,9 @@ async function connected(target: Target): Promise<Client> {
       return client;
     } catch (error) {
       client.connection.stream.destroy();
-      const comes = hasCode(error, CODE.cannotConnectNow) || hasCode(error, CODE.tooManyConnections);
-      if (!comes || asked === MAX_ASKED) throw error;
-      await sleep(ASK_AGAIN_MS);
+      const isTemporary = hasCode(error, CODE.cannotConnectNow) || hasCode(error, CODE.tooManyConnections);
+      if (!isTemporary || attempt === MAX_ATTEMPTS) throw error;
+      await sleep(RETRY_MS);
     }
   }
 }

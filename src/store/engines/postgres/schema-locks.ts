@@ -26,7 +26,7 @@ export async function ownSchema(client: ClientBase): Promise<boolean> {
   return rows[0]?.mine === 1;
 }
 
-/** Ends {@link ownSchema}. */
+/** Releases the schema that {@link ownSchema} took. */
 export async function disownSchema(client: ClientBase): Promise<void> {
   await client.query('select pg_advisory_unlock($1, $2)', [SPACE, SERVING]);
 }

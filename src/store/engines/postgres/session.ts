@@ -5,8 +5,8 @@ import type { ClientBase } from 'pg';
 import { Away } from './failure.ts';
 
 /**
- * These are set by a query rather than by start parameters, which poolers refuse. Losing acknowledged commits must never be possible by a
- * setting.
+ * Sets the parameters by a query, because poolers refuse start parameters. `synchronous_commit` is never off, so that no setting of the
+ * server can lose acknowledged commits.
  */
 const SETUP = `select
   set_config('statement_timeout', $1, false),

@@ -9,7 +9,7 @@ import { statementOf } from './statements.ts';
 export const CHANNEL = 'millrace';
 
 /** Sends notifications in the order of the list. PostgreSQL delivers equal texts of a transaction only once. */
-const NOTIFY = 'select pg_notify($1, told) from json_array_elements_text($2::json) as told';
+const NOTIFY = 'select pg_notify($1, payload) from json_array_elements_text($2::json) as payload';
 
 /**
  * Runs queries as one transaction on a connection that sends queries without waiting for answers.

@@ -16,8 +16,8 @@ import { databasePath } from './folder.ts';
 const ALL_PAGES = 2 ** 31 - 1;
 
 /**
- * Writes a durable copy of the database in its current state, readable only by its owner. Nothing is left if it fails. A file with that
- * name is replaced.
+ * Writes a durable copy of the database in its current state, readable only by its owner. An existing file with this name is replaced. When
+ * the copy fails, it leaves nothing.
  * @throws {StoreOpenError}
  */
 export async function backupSqlite(dataDir: string, file: string): Promise<{ readonly sizeBytes: number }> {
@@ -87,7 +87,7 @@ function sync(path: string): void {
   closeSync(descriptor);
 }
 
-/** @throws {StoreOpenError} */
+/** Checks that a file is an undamaged database of this or an older version. @throws {StoreOpenError} `not_a_backup`, `newer_schema` */
 async function checkBackup(file: string): Promise<void> {
   try {
     statSync(file);

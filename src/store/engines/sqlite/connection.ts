@@ -90,7 +90,7 @@ export class SqliteConnection {
     return prepared;
   }
 
-  /** Notes a success, so that the next fault is logged as a new one. */
+  /** Notes a success, so that the pause after the next failure to open is the shortest one again. */
   succeeded(): void {
     this.#backoff.succeeded();
   }

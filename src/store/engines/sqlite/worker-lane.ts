@@ -72,8 +72,8 @@ export class WorkerLane {
 
   /**
    * Runs one call.
-   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that had been sent to the worker
    * @param announcements delivered before this resolves, and also when the call is done after its time limit
+   * @throws {MillraceError} `store_unavailable`, or `outcome_unknown` for a write that had been sent to the worker
    * @throws {UniqueViolation}
    * @throws {Unchanged}
    */
@@ -145,7 +145,7 @@ export class WorkerLane {
       if (!isAway && !pending.expired) this.#outages.succeeded();
     }
     this.#flushSoon();
-    this.#idleMaybe();
+    this.#reportIdle();
   }
 
   #lost(worker: Worker | undefined, reason: string): void {
@@ -160,7 +160,7 @@ export class WorkerLane {
       this.#flushDue = true;
       setTimeout(() => this.#flush(), this.#backoff.failed());
     }
-    this.#idleMaybe();
+    this.#reportIdle();
   }
 
   #expireIn(durationMs: number): NodeJS.Timeout {
@@ -180,10 +180,10 @@ export class WorkerLane {
     this.#waiting = this.#waiting.filter((pending) => !pending.expired);
     const next = this.#running?.find((pending) => !pending.expired) ?? this.#waiting[0];
     this.#expiry = next && this.#expireIn(Math.max(1, next.since + this.#options.timeoutMs - now));
-    this.#idleMaybe();
+    this.#reportIdle();
   }
 
-  #idleMaybe(): void {
+  #reportIdle(): void {
     if (this.#isIdle()) this.#onIdle?.();
   }
 

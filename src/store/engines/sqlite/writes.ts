@@ -29,8 +29,8 @@ export function runWrites(
     return answers;
   } catch (error) {
     // A full disk and another process's lock are temporary. After any other error the state of the connection is in doubt.
-    const passes = [RESULT.full, RESULT.busy].some((code) => code === resultCode(error));
-    const isUndone = passes && rolledBack(db);
+    const isTemporary = [RESULT.full, RESULT.busy].some((code) => code === resultCode(error));
+    const isUndone = isTemporary && rolledBack(db);
     if (!isUndone) connection.close();
     const failure = failureOf(error);
     // A commit that was written but not flushed is valid for whoever opens the database next.
@@ -44,10 +44,10 @@ class HalfDone extends Error {
 }
 
 /**
- * Savepoints would make every call half as expensive again, because SQLite keeps a copy of each page that changes within one. A call that
- * fails nearly always does so with its first query and leaves nothing to undo. When it does not, the whole batch is run again with
- * savepoints.
- * @throws when the database cannot be reached; nothing of the whole batch has happened then
+ * Runs the calls in the open transaction, at first without savepoints, which would make every call half as expensive again, because SQLite
+ * keeps a copy of each page that changes within one. A call that fails nearly always does so with its first query and leaves nothing to
+ * undo. If one fails after it has changed something, the whole batch is run again with savepoints.
+ * @throws when the database cannot be reached; nothing of the batch has been committed then
  */
 function writeAll(connection: SqliteConnection, calls: readonly Call[]): CallOutcome[] {
   try {
@@ -60,7 +60,7 @@ function writeAll(connection: SqliteConnection, calls: readonly Call[]): CallOut
   }
 }
 
-/** @throws {HalfDone} and when the database cannot be reached */
+/** Runs one call without a savepoint. @throws {HalfDone}, and an error of SQLite when the database cannot be reached */
 function write(connection: SqliteConnection, call: Call): CallOutcome {
   const changes: number[] = [];
   try {
@@ -76,7 +76,7 @@ function write(connection: SqliteConnection, call: Call): CallOutcome {
   return { kind: 'changes', changes };
 }
 
-/** @throws when the database cannot be reached */
+/** Runs one call in a savepoint, so that it leaves nothing when it fails. @throws when the database cannot be reached */
 function writeUndoably(connection: SqliteConnection, call: Call): CallOutcome {
   connection.prepare('SAVEPOINT call').statement.run();
   try {
