@@ -1,7 +1,7 @@
 /**
  * Notices that the audio of a publisher is silent. It inspects one packet in each second.
  */
-import { isSilentAac } from '#media/codecs/silent-aac.ts';
+import { isSilentAac } from '#media/codecs/aac-silence-detector.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { silentFrame } from './aac-silence.ts';
-import { isSilentAac } from './silent-aac.ts';
+import { isSilentAac } from './aac-silence-detector.ts';
 
 test('silence is recognised as encoders write it', () => {
   for (const [encoder, hex] of Object.entries({
