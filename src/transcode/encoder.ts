@@ -16,8 +16,11 @@ export interface EncoderSettings {
 export interface EncoderDescription {
   /** The name in FFmpeg. */
   readonly name: string;
-  /** The frame rate from which the encoder may hold frames back. Below it the options differ, so that no frame waits longer than a part. */
-  readonly waitsFrom?: number;
+  /**
+   * The frame rate from which the encoder may hold frames back. Below it the options differ, so that no frame is held back for longer than
+   * a part. Without it, the encoder may hold frames back at every rate.
+   */
+  readonly holdsFramesFromFps?: number;
   /** The FFmpeg options by name. They must produce length-prefixed NAL units, and keyframes only where a frame is marked as one. */
   options(plan: RenditionPlan, settings: EncoderSettings): Readonly<Record<string, string>>;
 }

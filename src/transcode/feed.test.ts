@@ -29,7 +29,7 @@ it('begins at a keyframe', () => {
   assert.equal(feed.dropped, 2);
 });
 
-it('gives a worker eight packets ahead, and more as it processes them', () => {
+it('sends a worker at most eight packets that it has not processed', () => {
   const feed = new Feed();
   feed.open();
   for (let second = 0; second < 20; second += 1) feed.offer(at(second, second === 0), second);

@@ -2,13 +2,13 @@
  * The messages between the server and its fork server, over Node's IPC channel.
  */
 
-/** Identifies a worker between the two. Never used twice. */
+/** Identifies a worker in messages between the server and one fork server. A number is never used twice. */
 export type WorkerNumber = number;
 
 /** What a worker runs: a session's transcoder or the making of a picture, or the drawing of a test picture. */
 export type WorkerProgram = 'transcoder' | 'test_picture';
 
-/** What the server asks for. */
+/** A message from the server. */
 export type ToForkServer =
   | { readonly type: 'start'; readonly worker: WorkerNumber; readonly program: WorkerProgram }
   /** Ends the worker by force. */
@@ -16,7 +16,7 @@ export type ToForkServer =
   /** Limits the worker's memory. It is answered by `limited`, unless the worker has ended. */
   | { readonly type: 'limit'; readonly worker: WorkerNumber; readonly limitBytes: number };
 
-/** What the fork server reports. */
+/** A message from the fork server. */
 export type FromForkServer =
   /** The connection to the worker comes with this message. */
   | { readonly type: 'started'; readonly worker: WorkerNumber; readonly pid: number }
@@ -28,6 +28,6 @@ export type FromForkServer =
 export interface ProcessEnd {
   /** The exit code or the name of a signal. Undefined when it was never started. */
   readonly exit?: number | string | undefined;
-  /** The end of what it wrote to standard error. */
-  readonly words: string;
+  /** The end of what it wrote to standard error, or why it could not be started or was given up. */
+  readonly detail: string;
 }

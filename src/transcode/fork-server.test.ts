@@ -10,7 +10,7 @@ const JOB = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictur
 
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
 
-/** A worker, and what is heard from it. */
+/** A worker, and what it reports. */
 function startWorker(forkServer: ForkServer) {
   const heard: { messages: string[]; ends: WorkerEnd[] } = { messages: [], ends: [] };
   const worker = new WorkerProcess(forkServer, JOB, {
@@ -37,7 +37,7 @@ it('starts workers in another process, so that the server itself never forks for
   await Promise.all(workers.map(({ worker }) => worker.ended));
   assert.deepEqual(
     workers.map(({ heard }) => heard.ends),
-    workers.map(() => [{ reason: 'exited', exit: 0, words: '' }]),
+    workers.map(() => [{ reason: 'exited', exit: 0, detail: '' }]),
   );
 });
 
@@ -51,29 +51,29 @@ it('delivers what was sent before the worker had started', async () => {
   assert.equal(worker.queuedBytes, 0);
 });
 
-it('ends a worker by force, also before it has started', async () => {
+it('ends a worker by force, even before it has started', async () => {
   using forkServer = new ForkServer();
   const early = startWorker(forkServer);
   early.worker.kill('hung');
   await early.worker.ended;
-  assert.deepEqual(early.heard.ends, [{ reason: 'hung', exit: 'SIGKILL', words: '' }]);
+  assert.deepEqual(early.heard.ends, [{ reason: 'hung', exit: 'SIGKILL', detail: '' }]);
   assert.deepEqual(early.heard.messages, []);
 });
 
-it('reports all workers as ended when it ends itself, ends them, and starts again for the next', async () => {
+it('reports all its workers as ended when it ends, has them killed, and starts again for the next one', async () => {
   using forkServer = new ForkServer();
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
   const { pid } = worker;
   process.kill(forkServerPid(), 'SIGKILL');
   await worker.ended;
-  assert.equal(heard.ends[0]?.words, 'The fork server has ended.');
+  assert.equal(heard.ends[0]?.detail, 'The fork server has ended.');
   await until('the end of the worker', () => !isRunning(pid!));
   const next = startWorker(forkServer);
   await until('another worker', next.isReady);
 });
 
-it('is ended itself when it does not end a worker', async () => {
+it('is killed itself when it does not end a worker in time', async () => {
   using forkServer = new ForkServer({ killWithinMs: 100 });
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
@@ -92,7 +92,7 @@ it('ends its workers when it is disposed', async () => {
   await until('its end', () => childrenOf(process.pid).length === 0);
 });
 
-it('reports a worker that is asked for after the end as not started', async () => {
+it('reports a worker that is requested after its end as not started', async () => {
   const forkServer = new ForkServer();
   forkServer[Symbol.dispose]();
   const { worker, heard } = startWorker(forkServer);

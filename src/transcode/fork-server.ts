@@ -9,10 +9,10 @@ import { join } from 'node:path';
 import type { FromForkServer, ProcessEnd, ToForkServer, WorkerNumber, WorkerProgram } from './fork-server-messages.ts';
 
 const FILE = join(import.meta.dirname, 'fork-server/main.ts');
-/** It has little to remember. */
+/** The limits of its JavaScript heap, in which it keeps little. */
 const FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1'];
 
-/** The default of how long the fork server may take to end a worker. The kernel does it at once, but the machine may be busy. */
+/** How long the fork server may take to end a worker. The kernel does that at once, but the machine may be busy. */
 const KILL_WITHIN_MS = 20_000;
 
 /** Callbacks about a worker, called from the event loop. `onEnded` is the last. */
@@ -23,14 +23,15 @@ export interface StartedEvents {
   onEnded(end: ProcessEnd): void;
 }
 
-/** Starts workers, for those who do not own the fork server. */
+/** What users of the fork server may do who do not own it. */
 export type WorkerStarter = Pick<ForkServer, 'prepare' | 'start' | 'kill' | 'limitMemory'>;
 
+/** A worker that was requested and has not ended. */
 interface Started {
   readonly events: StartedEvents;
   pid?: number;
   limited?: (isLimited: boolean) => void;
-  /** When it must have ended, because it is killed. */
+  /** Set once the worker is killed. Ends the fork server if the worker has not ended by then. */
   deadline?: NodeJS.Timeout;
 }
 
@@ -65,7 +66,7 @@ export class ForkServer implements Disposable {
       this.#open();
       this.#send({ type: 'start', worker, program });
     } catch (error) {
-      setImmediate(() => this.#end(worker, { words: String(error) }));
+      setImmediate(() => this.#end(worker, { detail: String(error) }));
     }
     return worker;
   }
@@ -103,7 +104,7 @@ export class ForkServer implements Disposable {
     // Neither its arguments nor its environment hold any data.
     const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: {} });
     child.on('message', (message: FromForkServer, connection: Socket) => this.#onMessage(message, connection));
-    child.on('error', () => {}); // it was not started, or a message did not reach it, and then it ends
+    child.on('error', () => {}); // it was not started, or a message did not reach it, and its end follows
     child.once('exit', () => this.#lose(child));
     this.#child = child;
     if (child.pid === undefined) setImmediate(() => this.#lose(child));
@@ -125,7 +126,7 @@ export class ForkServer implements Disposable {
         started.limited?.(message.isLimited);
         break;
       case 'ended':
-        this.#end(message.worker, { exit: message.exit, words: message.words });
+        this.#end(message.worker, { exit: message.exit, detail: message.detail });
         break;
     }
   }
@@ -136,7 +137,7 @@ export class ForkServer implements Disposable {
     this.#child = undefined;
     for (const [worker, { pid }] of this.#workers) {
       if (pid !== undefined) killOrphan(pid);
-      this.#end(worker, { words: 'The fork server has ended.' });
+      this.#end(worker, { detail: 'The fork server has ended.' });
     }
   }
 

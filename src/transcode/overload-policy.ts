@@ -5,16 +5,16 @@ import { Backoff } from '#lib/backoff.ts';
 
 /** The lag at which a rendition is shed. */
 const BEHIND_MS = 1000;
-/** The time in which shedding a rendition takes effect. */
+/** The time that shedding a rendition, or skipping to a keyframe, gets to take effect before the policy acts again. */
 const SETTLE_MS = 500;
-/** A lag that shedding renditions cannot reduce soon. */
+/** A lag that is too large to be reduced by shedding renditions. Waiting packets are dropped instead. */
 const FAR_BEHIND_MS = 2000;
 /** The lag below which a worker has caught up. */
 const CAUGHT_UP_MS = 250;
 /** How long a worker must keep up before a rendition is restored. It is longer after every relapse. */
 const RETRY = { firstMs: 10_000, maxMs: 300_000 } as const;
 /** When a restored rendition has been made for this long, restoring it counts as a success. */
-const HELD_MS = 60_000;
+const STABLE_MS = 60_000;
 
 /** What to do. */
 export type OverloadAction =
@@ -28,10 +28,19 @@ export class OverloadPolicy {
   readonly #retry = new Backoff(RETRY);
   #order: readonly string[];
   #shed: readonly string[] = [];
+  /** The time at which a rendition was last shed, or packets were last dropped. */
+  /** The time at which a rendition was last shed, or packets were last dropped. */
+  /** The time at which a rendition was last shed, or packets were last dropped. */
   #actedAt = Number.NEGATIVE_INFINITY;
+  /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
+  /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
+  /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
   #restoredAt = Number.POSITIVE_INFINITY;
   /** The time since which the worker has kept up. */
   #steadySince: number | undefined;
+  /** How long the worker must keep up before the next rendition is restored. */
+  /** How long the worker must keep up before the next rendition is restored. */
+  /** How long the worker must keep up before the next rendition is restored. */
   #waitMs: number = RETRY.firstMs;
 
   /** @param order the ids of the renditions, largest first */
@@ -52,7 +61,7 @@ export class OverloadPolicy {
 
   /** Decides what to do now. Called several times a second. */
   judge(lagMs: number, nowMs: number): OverloadAction | undefined {
-    if (nowMs - this.#restoredAt > HELD_MS) {
+    if (nowMs - this.#restoredAt > STABLE_MS) {
       this.#retry.succeeded();
       this.#restoredAt = Number.POSITIVE_INFINITY;
     }

@@ -85,7 +85,7 @@ type State =
       readonly worker: WorkerProcess;
       readonly sinceMs: number;
       /** Whether the kernel limits the worker's memory. */
-      readonly isBounded: boolean;
+      readonly isMemoryBounded: boolean;
     }
   | { readonly type: 'pausing'; readonly timer: NodeJS.Timeout } // until another worker is started
   | { readonly type: 'ended'; readonly worker: WorkerProcess | undefined };
@@ -131,7 +131,7 @@ export class ProcessTranscoder implements Transcoder {
       state: this.#stateName,
       pid: worker?.pid,
       restarts: this.#restarts,
-      isSourceRefused: this.#trust.isLost,
+      isSourceRefused: this.#trust.isRefused,
       lagMs: this.#feed.lagMs(this.#options.clock.monotonic()),
       shed: this.#policy.shed,
       droppedPackets: this.#feed.dropped,
@@ -151,7 +151,7 @@ export class ProcessTranscoder implements Transcoder {
     const framesPerSecond = declaredFrameRate ?? USUAL_FRAME_RATE;
     if (this.#size?.width !== width || this.#size.height !== height) this.#trust.resized();
     this.#size = { width, height };
-    if (this.#trust.isLost) return plan;
+    if (this.#trust.isRefused) return plan;
     const description = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
@@ -211,7 +211,7 @@ export class ProcessTranscoder implements Transcoder {
 
   get #stateName(): TranscoderStats['state'] {
     if (this.#state.type !== 'idle') return this.#state.type;
-    return this.#trust.isLost ? 'refused' : 'starting';
+    return this.#trust.isRefused ? 'refused' : 'starting';
   }
 
   #start(): void {
@@ -325,14 +325,14 @@ export class ProcessTranscoder implements Transcoder {
       throw new FramingError('The worker sent `ready` more than once.');
     }
     this.#state = { ...this.#state, hasAnswered: true };
-    void this.#bound(this.#state.worker);
+    void this.#limitMemoryOf(this.#state.worker);
   }
 
   /** Makes the kernel limit the worker's memory, if the system can do that, before the worker gets any video. */
-  async #bound(worker: WorkerProcess): Promise<void> {
-    const isBounded = await worker.limitMemory(this.#memoryLimit);
+  async #limitMemoryOf(worker: WorkerProcess): Promise<void> {
+    const isMemoryBounded = await worker.limitMemory(this.#memoryLimit);
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
-    this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isBounded };
+    this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isMemoryBounded };
     this.#feed.open();
     this.#pump();
   }
@@ -345,11 +345,11 @@ export class ProcessTranscoder implements Transcoder {
     const damaged = health.decodeErrors > this.#health.decodeErrors;
     this.#health = health;
     if (damaged) this.#options.callbacks.onWarning({ code: 'transcode_source_damaged' });
-    this.#measure();
+    this.#measureMemory();
   }
 
-  /** Ends a worker that uses too much memory. Its own report is used only where the system does not measure it. */
-  #measure(): void {
+  /** Ends a worker that uses too much memory. What it reports itself is used only where the system cannot measure it. */
+  #measureMemory(): void {
     const worker = this.#worker;
     if (worker?.pid === undefined) return;
     const rssBytes = memoryOf(worker.pid)?.residentBytes ?? this.#health.rssBytes;
@@ -366,7 +366,7 @@ export class ProcessTranscoder implements Transcoder {
     const patienceMs = state.type === 'running' ? hungAfterMs : startWithinMs;
     const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
-    if (state.type !== 'running' || !state.isBounded) this.#measure();
+    if (state.type !== 'running' || !state.isMemoryBounded) this.#measureMemory();
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
     this.#reportedDrops = this.#feed.dropped;
@@ -407,7 +407,7 @@ export class ProcessTranscoder implements Transcoder {
     for (const { id } of this.#plans) if (!shed.includes(id)) this.#options.callbacks.onMissing(id, why);
   }
 
-  #onEnd({ reason, exit, words }: WorkerEnd): void {
+  #onEnd({ reason, exit, detail }: WorkerEnd): void {
     const nowMs = this.#options.clock.monotonic();
     const ranMs = this.#state.type === 'running' ? nowMs - this.#state.sinceMs : 0;
     this.#results.lost();
@@ -423,13 +423,13 @@ export class ProcessTranscoder implements Transcoder {
       return;
     }
     this.#restarts += 1;
-    if (this.#source !== undefined) this.#trust.lost({ reason, exit, ranMs });
+    if (this.#source !== undefined) this.#trust.workerLost({ reason, exit, ranMs });
     if (ranMs > STABLE_MS) this.#pauses.succeeded();
     const pauseMs = this.#pauses.failed();
-    this.#options.logger.warn({ reason, exit, pauseMs, words }, 'transcoder lost its worker');
+    this.#options.logger.warn({ reason, exit, pauseMs, detail }, 'transcoder lost its worker');
     this.#reportMissing();
     if (this.#audioSource !== undefined) this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
-    if (this.#trust.isLost && this.#source !== undefined) this.#refuseSource();
+    if (this.#trust.isRefused && this.#source !== undefined) this.#refuseSource();
     const isNeeded = this.#source !== undefined || this.#audioSource !== undefined;
     this.#state = isNeeded ? { type: 'pausing', timer: setTimeout(() => this.#start(), pauseMs) } : { type: 'idle' };
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });

@@ -11,7 +11,7 @@ const TAKEN: ReadonlySet<string> = new Set([AUDIO_RENDITION, 'index', 'v']);
 
 /**
  * The id of the rendition made for a profile: the profile's name if an address can hold it and it means nothing else there. Otherwise it is
- * `~` and the profile's index; no usable name begins with `~`. Names of profiles are text of up to 500 characters.
+ * `~` and the profile's index. No usable name begins with `~`. Names of profiles are text of up to 500 characters.
  * @param profiles the profiles of the session, one of which is named `profileName`
  */
 export function renditionIdOf(profileName: string, profiles: readonly Profile[]): RenditionId {

@@ -12,36 +12,36 @@ it('a source whose worker uses too much memory or soon crashes is refused after 
     [CRASH, { reason: 'exited', exit: 1, ranMs: 0 }],
   ] as const) {
     const trust = new SourceTrust();
-    trust.lost(losses[0]);
-    assert.equal(trust.isLost, false);
-    trust.lost(losses[1]);
-    assert.equal(trust.isLost, true);
+    trust.workerLost(losses[0]);
+    assert.equal(trust.isRefused, false);
+    trust.workerLost(losses[1]);
+    assert.equal(trust.isRefused, true);
   }
 });
 
 it('a worker that is lost for another reason does not count against the source', () => {
   const trust = new SourceTrust();
   for (let count = 0; count < 10; count += 1) {
-    trust.lost({ reason: 'exited', exit: 'SIGKILL', ranMs: 0 });
-    trust.lost({ reason: 'hung', exit: 'SIGKILL', ranMs: 0 });
-    trust.lost({ reason: 'not_started', exit: undefined, ranMs: 0 });
-    trust.lost({ reason: 'exited', exit: 0, ranMs: 0 });
-    trust.lost({ ...CRASH, ranMs: 60_000 });
+    trust.workerLost({ reason: 'exited', exit: 'SIGKILL', ranMs: 0 });
+    trust.workerLost({ reason: 'hung', exit: 'SIGKILL', ranMs: 0 });
+    trust.workerLost({ reason: 'not_started', exit: undefined, ranMs: 0 });
+    trust.workerLost({ reason: 'exited', exit: 0, ranMs: 0 });
+    trust.workerLost({ ...CRASH, ranMs: 60_000 });
   }
-  assert.equal(trust.isLost, false);
+  assert.equal(trust.isRefused, false);
 });
 
 it('a refused source gets one more worker with another size, and only once', () => {
   const trust = new SourceTrust();
   trust.resized();
-  trust.lost(MEMORY);
+  trust.workerLost(MEMORY);
   trust.resized();
-  trust.lost(MEMORY);
-  assert.equal(trust.isLost, true, 'another size does not reset the count of a source that was not refused');
+  trust.workerLost(MEMORY);
+  assert.equal(trust.isRefused, true, 'another size does not reset the count of a source that was not refused');
   trust.resized();
-  assert.equal(trust.isLost, false);
-  trust.lost(MEMORY);
-  assert.equal(trust.isLost, true);
+  assert.equal(trust.isRefused, false);
+  trust.workerLost(MEMORY);
+  assert.equal(trust.isRefused, true);
   trust.resized();
-  assert.equal(trust.isLost, true);
+  assert.equal(trust.isRefused, true);
 });

@@ -25,19 +25,19 @@ export class SourceTrust {
   #hasTriedAgain = false;
 
   /** Whether the source is refused. */
-  get isLost(): boolean {
+  get isRefused(): boolean {
     return this.#losses >= MAX_LOSSES;
   }
 
   /** Counts a lost worker, if decoding this source may be the cause. */
-  lost({ reason, exit, ranMs }: Loss): void {
+  workerLost({ reason, exit, ranMs }: Loss): void {
     const isCrash = typeof exit === 'number' ? exit !== 0 : CRASHES.has(exit ?? '');
     if (reason === 'too_much_memory' || (reason === 'exited' && isCrash && ranMs < EARLY_MS)) this.#losses += 1;
   }
 
   /** Notes that the source has another size. A refused source may end one more worker, once in a session. */
   resized(): void {
-    if (!this.isLost || this.#hasTriedAgain) return;
+    if (!this.isRefused || this.#hasTriedAgain) return;
     this.#hasTriedAgain = true;
     this.#losses = MAX_LOSSES - 1;
   }

@@ -7,7 +7,7 @@ import type { WorkerStarter } from './fork-server.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
-/** The longest that a picture may take. Most of it is the start of the process. */
+/** The time limit for a picture. Most of the time is that of starting the process. */
 const TIME_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 1024 * 1024;
 /** What the decoder assumes. It has no effect on one frame. */

@@ -24,7 +24,7 @@ test('packets are read as they were written', () => {
   );
 });
 
-test('whatever a frame holds, it is media or an error', () => {
+test('any bytes are read as media or refused with an error', () => {
   fc.assert(
     fc.property(fc.nat(255), fc.uint8Array({ maxLength: 64 }), (type, payload) => {
       const frame: StreamFrame = { type, payload: Buffer.from(payload) };

@@ -12,7 +12,7 @@ import { FramingError, frameHeader, type StreamFrame } from './framing.ts';
 /** The types of frames. */
 const TYPES = { videoConfig: 1, audioConfig: 2, video: 3, audio: 4 } as const;
 
-/** A name of a frame's type. */
+/** The name of a type of frame. */
 export type TestPictureFrame = keyof typeof TYPES;
 
 const KEYFRAME = 1;
@@ -47,7 +47,11 @@ export function encodeMedia(
   return [frameHeader(TYPES[type], HEADER_BYTES + data.byteLength), header, data];
 }
 
-/** Decodes a frame. @throws {FramingError} {InvalidCodecConfigError} for one that the process never sends */
+/**
+ * Decodes a frame.
+ * @throws {FramingError} when the frame is malformed or of an unknown type
+ * @throws {InvalidCodecConfigError} when the configuration of a track is broken
+ */
 export function decodeTestMedia({ type, payload }: StreamFrame): TestMedia {
   switch (type) {
     case TYPES.videoConfig:

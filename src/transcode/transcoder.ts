@@ -19,7 +19,7 @@ export const TRANSCODER_WARNINGS = [
 /** A code of {@link TRANSCODER_WARNINGS}. */
 export type TranscoderWarningCode = (typeof TRANSCODER_WARNINGS)[number];
 
-/** A warning that the session should show. Each is raised when it begins, and at most once a second. */
+/** A warning that the session should show. Each code is raised at most twice a second. */
 export interface TranscoderWarning {
   readonly code: TranscoderWarningCode;
   /** The rendition that the warning is about, if it is about one. */
@@ -54,7 +54,7 @@ export interface TranscoderCallbacks {
    * Called with the next packet of a rendition, in decoding order and in the session time of the source. Its `pts` is exactly that of the
    * source frame that it shows, or between two of them, where the first is shown for so long that it is repeated. A rendition's packets
    * begin at a mark, also after packets were missing. Every packet with a mark is a keyframe, shows the first frame of the segment of that
-   * mark, and carries the mark with `independent` true. Marks are missing where packets are.
+   * mark, and carries the mark with `independent` true. Where packets are missing, their marks are missing, too.
    */
   onPacket(renditionId: RenditionId, packet: Packet): void;
   /**
@@ -71,9 +71,9 @@ export interface TranscoderCallbacks {
    * except for the first packet after some were missing.
    */
   onAudioPacket(packet: Packet): void;
-  /** Called with a picture of the video: of each kind the first at once, then one every few seconds. */
+  /** Called with each picture of the video. The first picture of each kind comes at once, and then one comes every few seconds. */
   onPicture(picture: Picture): void;
-  /** Called when a warning about transcoding is raised or cleared. */
+  /** Called when a warning is raised. That a rendition is made again is a warning of its own. */
   onWarning(warning: TranscoderWarning): void;
   /** Called when the child process is replaced. */
   onRestart(restart: TranscoderRestart): void;
@@ -87,7 +87,7 @@ export interface PictureState {
 
 /** The present state of a transcoder. */
 export interface TranscoderStats {
-  /** How long the picture has been black or frozen. */
+  /** For how long the video has been black or frozen. */
   readonly picture: PictureState;
   readonly state: 'starting' | 'running' | 'pausing' | 'refused' | 'ended';
   readonly pid: number | undefined;
@@ -127,8 +127,8 @@ export interface Transcoder extends AsyncDisposable {
   /** Transcodes audio of this track to AAC, from the next audio packet on. */
   setAudioTrack(track: AudioTrack): void;
   /**
-   * Takes the next packet of a track in session time, or that the last frame is held. Video has its marks. The bytes must not be changed.
-   * Audio is transcoded whatever happens to the video.
+   * Takes the next packet of a track in session time, or the event that the last frame is held. Video packets carry their marks. The bytes
+   * must not be changed. Audio is transcoded whatever happens to the video.
    */
   write(event: PacketEvent | HeldEvent): void;
   /**

@@ -1,5 +1,5 @@
 /**
- * One worker process: has it started, exchanges messages with it, and ends it.
+ * One worker process: has the fork server start it, exchanges messages with it, and ends it.
  */
 import type { Socket } from 'node:net';
 import type { WorkerStarter } from './fork-server.ts';
@@ -15,9 +15,9 @@ export interface WorkerEnd extends ProcessEnd {
   readonly reason: RestartReason;
 }
 
-/** Callbacks, called from the event loop. `onEnd` is the last. */
+/** The callbacks of a worker process. They are called from the event loop, `onEnd` as the last. */
 export interface WorkerEvents {
-  /** Called with a message. @throws {Error} when the message is wrong, for which the worker is killed */
+  /** Called with each message. @throws {Error} when the worker must not send this message; it is killed then */
   onMessage(message: FromWorker): void;
   /** Called once, when the process has ended. */
   onEnd(end: WorkerEnd): void;
@@ -39,11 +39,12 @@ export class WorkerProcess {
   readonly #forkServer: WorkerStarter;
   readonly #events: WorkerEvents;
   readonly #number: WorkerNumber;
+  /** Settles when everything that the worker sent has been read. */
   readonly #read = Promise.withResolvers<void>();
   readonly #ended = Promise.withResolvers<void>();
   #state: State = { type: 'starting', unsent: [], bytes: 0, isEnding: false };
-  /** Why the server ended it, and what is known about it. */
-  #killedFor: { readonly reason: RestartReason; readonly words?: string } | undefined;
+  /** Why the server ended it, and details for the log. */
+  #killedFor: { readonly reason: RestartReason; readonly detail?: string } | undefined;
 
   constructor(forkServer: WorkerStarter, job: Job, events: WorkerEvents) {
     this.#forkServer = forkServer;
@@ -93,9 +94,9 @@ export class WorkerProcess {
     else if (this.#state.type === 'running') this.#state.connection.end();
   }
 
-  /** Ends the worker by force. Anything it still sends is ignored. @param words what is known about the reason, for the log */
-  kill(reason: RestartReason, words?: string): void {
-    this.#killedFor ??= { reason, ...(words !== undefined && { words }) };
+  /** Ends the worker by force. Anything it still sends is ignored. @param detail details of the reason, for the log */
+  kill(reason: RestartReason, detail?: string): void {
+    this.#killedFor ??= { reason, ...(detail !== undefined && { detail }) };
     this.#forkServer.kill(this.#number);
   }
 
@@ -122,13 +123,13 @@ export class WorkerProcess {
     });
   }
 
-  async #onEnded({ exit, words }: ProcessEnd): Promise<void> {
+  async #onEnded({ exit, detail }: ProcessEnd): Promise<void> {
     const wasStarted = this.#state.type === 'running';
     if (wasStarted) await this.#read.promise;
     this.#state = { type: 'ended' };
     const reason = this.#killedFor?.reason ?? (wasStarted ? 'exited' : 'not_started');
     this.#ended.resolve();
-    this.#events.onEnd({ reason, exit, words: this.#killedFor?.words ?? words });
+    this.#events.onEnd({ reason, exit, detail: this.#killedFor?.detail ?? detail });
   }
 }
 

@@ -35,14 +35,15 @@ interface Output {
   lastDts: number;
 }
 
-const NOTHING: AnnouncedSource = { renditions: [], declaredFrameRate: undefined };
+const NO_SOURCE: AnnouncedSource = { renditions: [], declaredFrameRate: undefined };
 
 /** Reads the results of a session's workers, one worker after another. The times of each continue after those of the previous one. */
 export class WorkerResults {
   readonly #callbacks: ResultCallbacks;
-  /** The sources that this worker was sent and has not begun, and then the one that its packets belong to. */
+  /** The sources that this worker was sent and has not begun. */
   #announced: AnnouncedSource[] = [];
-  #begun = NOTHING;
+  /** The source that its packets belong to. */
+  #begun = NO_SOURCE;
   /** The starts of segments whose rendition packets may still come. */
   #starts: readonly SegmentStart[] = [];
   /** The latest presentation time that was sent. */
@@ -51,6 +52,7 @@ export class WorkerResults {
   #audioTrack: AudioTrack | undefined;
   readonly #audioMemory = new SampleMemory('audio');
   #audioEnd = 0;
+  /** The end of the audio that the worker was sent, in samples. */
   #audioSentEnd = 0;
 
   constructor(callbacks: ResultCallbacks) {
@@ -81,15 +83,15 @@ export class WorkerResults {
   /** Notes that the worker is gone with everything it was sent. */
   lost(): void {
     this.#announced = [];
-    this.#begun = NOTHING;
+    this.#begun = NO_SOURCE;
   }
 
-  /** Notes that from now on packets are of the next source. */
+  /** Notes that the following packets belong to the next source. */
   begun(): void {
-    this.#begun = this.#announced.shift() ?? NOTHING;
+    this.#begun = this.#announced.shift() ?? NO_SOURCE;
   }
 
-  /** @throws {Error} when there is no such rendition, or the bytes are not a decoder configuration */
+  /** Takes the configuration of a rendition. @throws {Error} when there is no such rendition, or the bytes are not a configuration */
   config(rendition: number, config: Uint8Array): void {
     const { id, frameRate } = this.#rendition(rendition);
     const limit = frameRate && frameRate.num / frameRate.den;
@@ -106,7 +108,7 @@ export class WorkerResults {
     this.#callbacks.onTrack(id, track);
   }
 
-  /** @throws {FramingError} when the packet is invalid */
+  /** Takes a packet of a rendition. @throws {FramingError} when the packet is invalid */
   packet({ rendition, pts, dts, keyframe, cut, data }: RenditionPacket): void {
     const { id } = this.#rendition(rendition);
     const output = this.#outputs.get(id);
@@ -124,7 +126,7 @@ export class WorkerResults {
     this.#callbacks.onPacket(id, mark === undefined ? packet : { ...packet, mark: { ...mark, independent: true } });
   }
 
-  /** @throws {Error} when the bytes are not a decoder configuration */
+  /** Takes the configuration of the audio. @throws {Error} when the bytes are not a configuration */
   audioConfig(config: Uint8Array): void {
     const track = parseAudioSpecificConfig(config);
     if (this.#audioTrack !== undefined && sameTrack(this.#audioTrack, track)) return;
@@ -132,7 +134,7 @@ export class WorkerResults {
     this.#callbacks.onAudioTrack(track);
   }
 
-  /** @throws {FramingError} when the packet is invalid */
+  /** Takes a packet of the audio. @throws {FramingError} when the packet is invalid */
   audio({ pts, data }: AudioPacket): void {
     const track = this.#audioTrack;
     if (track === undefined || pts >= this.#audioSentEnd || data.length === 0) {

@@ -1,5 +1,5 @@
 /**
- * x264, tuned for live streaming: a short lookahead, no frame threads, keyframes only where requested.
+ * x264, tuned for live streaming: a short lookahead, one thread by default, keyframes only where requested.
  */
 import { PART_LENGTH_S } from '#media/part-length.ts';
 import type { EncoderDescription } from '#transcode/encoder.ts';
@@ -20,8 +20,8 @@ const LOOKAHEAD_S = 0.1;
 /** The shortest lookahead in frames. With two frames, x264 places B-frames so badly that they cost another 0.4 dB. */
 const LEAST_LOOKAHEAD = 3;
 const MOST_LOOKAHEAD = 8;
-/** The frame rate at which the lookahead, and the wait for a frame's duration, take as long as a part. */
-const WAITS_FROM = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
+/** The frame rate at which the lookahead, and the wait for a frame's duration, together take as long as a part. */
+const HOLDS_FRAMES_FROM_FPS = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
 /**
  * Changes to `veryfast`: half the motion search range, no partitions of B-frame blocks, and a second reference frame in exchange. Other
  * presets are unchanged.
@@ -45,15 +45,15 @@ const MIN_CRF = 1;
  * | the same | 1 reference | -1.36 dB | 0.69x | 1 |
  *
  * The missing B-frames cause nearly all of the loss of Constrained High: unchanged `veryfast` without them is at -1.19 dB. A lower `qcomp`
- * strengthens the macroblock tree, which compensates for the few frames it sees. One thread is used, because it costs the least CPU and no
- * frame of delay. Scene-cut detection is off, because a keyframe inside a segment is wasted.
+ * strengthens the macroblock tree, which compensates for the few frames it sees. One thread is the default, because it costs the least CPU
+ * and no frame of delay. Scene-cut detection is off, because a keyframe inside a segment is wasted.
  */
 export const libx264: EncoderDescription = {
   name: 'libx264',
-  waitsFrom: WAITS_FROM,
+  holdsFramesFromFps: HOLDS_FRAMES_FROM_FPS,
   options(plan, { preset, threads, framesPerSecond }) {
     const { name, bFrames: most } = PROFILES[plan.h264Profile];
-    const bFrames = framesPerSecond < WAITS_FROM ? 0 : most;
+    const bFrames = framesPerSecond < HOLDS_FRAMES_FROM_FPS ? 0 : most;
     const wanted = Math.round(framesPerSecond * LOOKAHEAD_S);
     const lookahead = bFrames === 0 ? 0 : Math.min(MOST_LOOKAHEAD, Math.max(LEAST_LOOKAHEAD, wanted));
     return {

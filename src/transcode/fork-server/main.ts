@@ -1,5 +1,6 @@
 /**
- * The fork server's process. It is started by `fork-server.ts`, never by hand. It ends with its IPC channel, and ends all workers with it.
+ * The process of the fork server. It is started by `fork-server.ts`, never by hand. When its IPC channel closes, it ends, and its workers
+ * with it.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -24,7 +25,7 @@ const MAX_HEAP_MIB = 64;
 /** A priority below that of the server: when CPU is short, renditions wait and everything else continues. */
 const NICENESS = 5;
 /** The number of characters kept of a worker's standard error, for the log. */
-const MAX_WORDS = 2000;
+const MAX_DETAIL_LENGTH = 2000;
 /** Signals that a terminal sends to all its processes. They are ignored here, because the server ends this process. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
@@ -51,7 +52,7 @@ process.on('disconnect', () => {
 });
 
 async function start(worker: WorkerNumber, program: WorkerProgram): Promise<void> {
-  const end = await run(worker, program).catch((error: unknown): ProcessEnd => ({ words: String(error) }));
+  const end = await run(worker, program).catch((error: unknown): ProcessEnd => ({ detail: String(error) }));
   workers.delete(worker);
   report({ type: 'ended', worker, ...end });
 }
@@ -64,20 +65,21 @@ async function run(worker: WorkerNumber, program: WorkerProgram): Promise<Proces
   });
   // Rejects when the process was not started. Some errors of the system are thrown above, and others are emitted.
   const exited = once(child, 'exit');
-  const said = readWords(child);
+  const detail = readStandardError(child);
   if (child.pid !== undefined) {
     workers.set(worker, child);
     lowerPriority(child.pid);
     report({ type: 'started', worker, pid: child.pid }, child.stdio[3] as Socket);
   }
   const [code, signal] = (await exited) as [number | null, string | null];
-  return { exit: code ?? signal ?? undefined, words: await said };
+  return { exit: code ?? signal ?? undefined, detail: await detail };
 }
 
-async function readWords({ stderr }: ChildProcess): Promise<string> {
-  let words = '';
-  for await (const chunk of stderr!.setEncoding('utf8')) words = (words + String(chunk)).slice(-MAX_WORDS);
-  return words;
+/** Reads to the end of a worker's standard error. Returns the last characters. */
+async function readStandardError({ stderr }: ChildProcess): Promise<string> {
+  let text = '';
+  for await (const chunk of stderr!.setEncoding('utf8')) text = (text + String(chunk)).slice(-MAX_DETAIL_LENGTH);
+  return text;
 }
 
 async function limit(worker: WorkerNumber, limitBytes: number): Promise<void> {

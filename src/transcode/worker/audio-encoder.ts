@@ -22,8 +22,8 @@ export class AudioEncoder implements Disposable {
   readonly #onPacket: (packet: AudioPacket) => void;
 
   /**
-   * @param onPacket called in order. The first packet is needed only to decode the second, and lies before the first block by its length,
-   *   so that each packet has the time of the samples decoded from it
+   * @param onPacket called in order; the first packet is needed only to decode the second, and its time is one packet before that of the
+   *   first block, so that each packet has the time of the samples decoded from it
    * @throws {FFmpegError} when the encoder cannot be opened
    */
   constructor(format: { channels: 1 | 2; sampleRate: number }, onPacket: (packet: AudioPacket) => void) {

@@ -77,7 +77,7 @@ export class Ladder implements Disposable {
     return this.#earlierErrors + (this.#decoder?.errors ?? 0);
   }
 
-  /** For how long the picture has been black or frozen. */
+  /** For how long the video has been black or frozen. */
   get picture(): PictureState {
     return this.#watch.state;
   }
@@ -195,7 +195,7 @@ export class Ladder implements Disposable {
       if (made !== undefined) scaled.push(made);
     }
     for (const photographer of this.#photographers) photographer.offer(scaled, pts);
-    // The smallest frame is 8-bit 4:2:0 wherever there is a rendition. A repeated one is no news.
+    // The smallest frame is 8-bit 4:2:0 wherever there is a rendition. A repeated frame says nothing new about the video.
     if (!repeated) this.#watch.offer(scaled.at(-1)!, pts);
   }
 

@@ -19,7 +19,7 @@ function frameAt(luma: number, square: number, format: number = AV_PIX_FMT_YUV42
   return frame;
 }
 
-/** Shows 25 frames a second and gives what was noticed in the end. */
+/** Shows 25 frames a second, and returns the state at the end. */
 function watch(seconds: number, frame: (second: number) => Frame, picture = new PictureWatch(), fromS = 0) {
   for (let at = 0; at < seconds * 25; at += 1) {
     using shown = frame(fromS + at / 25);
@@ -40,11 +40,11 @@ const black = () => {
   return frame;
 };
 
-test('a moving picture is neither black nor frozen', () => {
+test('a moving video is neither black nor frozen', () => {
   assert.deepEqual(watch(5, moving), { blackS: 0, frozenS: 0 });
 });
 
-test('it is told for how long the picture has been frozen or black, until it moves again', () => {
+test('the time for which the video has been frozen or black grows until it moves again', () => {
   const picture = new PictureWatch();
   watch(3, moving, picture);
   const frozen = watch(10, still, picture, 3);
@@ -55,14 +55,14 @@ test('it is told for how long the picture has been frozen or black, until it mov
   assert.ok(dark.blackS >= 10 && dark.blackS <= 12, `${dark.blackS}`);
 });
 
-test('after a pause or a jump back the measurement begins anew', () => {
+test('after a pause or a jump back the measurement restarts', () => {
   const picture = new PictureWatch();
   watch(5, still, picture);
   assert.equal(watch(1, still, picture, 60).frozenS, 0);
   assert.equal(watch(1, still, picture, 0).frozenS, 0);
 });
 
-test('frames of another format are not looked at', () => {
+test('frames of another format are neither black nor frozen', () => {
   assert.deepEqual(
     watch(4, () => frameAt(0, 0, AV_PIX_FMT_YUV420P10LE)),
     { blackS: 0, frozenS: 0 },

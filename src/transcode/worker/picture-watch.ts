@@ -1,18 +1,18 @@
 /**
- * Notices that a video is black or does not move. It looks at some brightness values of one frame a second.
+ * Notices that a video is black or frozen. It inspects some brightness values of one frame a second.
  */
 import { AV_PIX_FMT_YUV420P, AV_PIX_FMT_YUVJ420P } from 'node-av/constants';
 import type { Frame } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { PictureState } from '#transcode/transcoder.ts';
 
-/** The distance of two looks, in ticks. */
+/** The time between two frames that are inspected, in ticks. */
 const EVERY = VIDEO_TIMESCALE;
 /** After a pause of this length, the measurement begins anew. */
 const LONGEST_PAUSE = 10 * VIDEO_TIMESCALE;
 /** Rows and columns of the values that are compared. */
 const GRID = { rows: 36, columns: 64 } as const;
-/** A frame whose brightest value is not above this is black. Black is 16, or 0 in full range; a dark scene has brighter spots. */
+/** A frame whose brightest value is not above this is black. Black is 16, or 0 in full range. A dark scene has brighter spots. */
 const BRIGHTEST_BLACK = 36;
 /** Frames whose values differ less than this on average are equal. An encoder changes a still picture less, and a camera has more noise. */
 const STILL = 0.25;
@@ -25,13 +25,13 @@ export class PictureWatch {
   #blackSince: number | undefined;
   #frozenSince: number | undefined;
 
-  /** For how long the video has been so. */
+  /** For how long the video has been black or frozen. */
   get state(): PictureState {
     const since = (pts: number | undefined) => (pts === undefined ? 0 : (this.#lastPts - pts) / VIDEO_TIMESCALE);
     return { blackS: since(this.#blackSince), frozenS: since(this.#frozenSince) };
   }
 
-  /** Looks at a frame when it is due. @param frame of any size; one that is not 8-bit 4:2:0 is not looked at */
+  /** Inspects a frame if it is due. @param frame of any size; one that is not 8-bit 4:2:0 counts as neither black nor frozen */
   offer(frame: Frame, pts: number): void {
     if (pts < this.#duePts && pts > this.#lastPts) return;
     const isContinued = pts > this.#lastPts && pts - this.#lastPts < LONGEST_PAUSE;
@@ -48,7 +48,7 @@ export class PictureWatch {
   }
 }
 
-/** Brightness values on a grid. */
+/** The brightness values of a frame on a grid. Undefined unless the frame is 8-bit 4:2:0. */
 function valuesOf(frame: Frame): Uint8Array | undefined {
   const { width, height, format } = frame;
   const luma = frame.data?.[0];

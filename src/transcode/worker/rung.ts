@@ -43,7 +43,7 @@ export class Rung implements Disposable {
   readonly #scaler: Scaler;
   #encoder: VideoEncoder | undefined;
   /** Whether the encoder was opened for a rate at which it may hold frames back. */
-  #waits = false;
+  #mayHoldFrames = false;
   /** The ticks from decoding to showing a segment's first frame, while frames were reordered. */
   #compositionTicks = 0;
   /** The times of segment starts inside the encoder. */
@@ -65,8 +65,8 @@ export class Rung implements Disposable {
     const verdict = this.#gate.judge(pts, cut, repeated);
     if (verdict === 'skip') return undefined;
     const scaled = this.#scaler.scale(source);
-    // The held frames are handed out now. At two frames per second they would otherwise come seconds later.
-    if (cut && this.#waits && this.#isSlow()) {
+    // The frames that the encoder holds back are handed out now. At two frames per second they would otherwise come seconds later.
+    if (cut && this.#mayHoldFrames && this.#isSlow()) {
       this.#encoder?.finish();
       this.#closeEncoder();
     }
@@ -111,17 +111,17 @@ export class Rung implements Disposable {
 
   /** Whether the frame rate is below that of the encoder's settings. Sources may send fewer frames than they declare. */
   #isSlow(): boolean {
-    return this.#gate.framesPerSecond < (this.#options.encoder.waitsFrom ?? 0);
+    return this.#gate.framesPerSecond < (this.#options.encoder.holdsFramesFromFps ?? 0);
   }
 
   #open(first: Frame): VideoEncoder {
     const { plan, encoder, onConfig, onFrame } = this.#options;
     const settings = { ...this.#options.settings, framesPerSecond: this.#gate.framesPerSecond };
     const frameTicks = plan.frameRate === undefined ? 0 : (VIDEO_TIMESCALE * plan.frameRate.den) / plan.frameRate.num;
-    this.#waits = !this.#isSlow();
+    this.#mayHoldFrames = !this.#isSlow();
     // After an encoder that reordered frames, its composition time is kept. Without it, the segment between the two would last longer than
     // its frames.
-    const shift = this.#waits ? 0 : this.#compositionTicks;
+    const shift = this.#mayHoldFrames ? 0 : this.#compositionTicks;
     let lastDts = Number.NEGATIVE_INFINITY;
     const opened = new VideoEncoder(encoder, { plan, settings, first }, (encoded) => {
       const cut = encoded.pts === this.#cuts[0];

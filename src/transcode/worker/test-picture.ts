@@ -20,12 +20,12 @@ const FRAME_RATE = 30;
 const KEYFRAME_EVERY = 2 * FRAME_RATE;
 const SAMPLE_RATE = 48_000;
 const TONE_HZ = 440;
-/** The loudness of the tone between beeps and in them; 1 is the loudest. */
+/** The volume of the tone between beeps and in them. 1 is the loudest. */
 const VOLUME = { tone: 0.02, beep: 0.12 } as const;
 const BEEP_S = 0.1;
 /** How often frames that are due are made. It is shorter than a frame. */
 const PACE_MS = 15;
-/** What the reader has not taken yet. With more, it is taken for dead. */
+/** The most bytes that wait for the reader. With more, the reader is taken for dead, and the process ends. */
 const MAX_QUEUED_BYTES = 8 * 1024 * 1024;
 const PLAN: RenditionPlan = {
   id: 'test' as RenditionId,
@@ -46,7 +46,7 @@ Log.setLevel(AV_LOG_QUIET);
 
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true });
 connection.on('error', () => connection.destroy());
-// Nothing keeps the process alive then.
+// Without the timer, nothing keeps the process alive.
 connection.on('close', () => clearInterval(pacer));
 connection.resume();
 

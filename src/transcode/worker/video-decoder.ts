@@ -22,7 +22,7 @@ import { emptyFrame, setOptions } from './av.ts';
 const MAX_PIXELS = String(MAX_FRAME_SAMPLES + 64 * MAX_FRAME_SIDE);
 
 /**
- * FFmpeg's names and options of decoders. FFmpeg's own AV1 decoder needs a graphics card. Each has one thread, because another frame thread
+ * The FFmpeg names and options of decoders. FFmpeg's own AV1 decoder needs a graphics card. Each has one thread, because another frame thread
  * costs another frame of delay. For dav1d that is a separate setting.
  */
 const DECODERS: Record<VideoCodec, { readonly name: string; readonly options: Readonly<Record<string, string>> }> = {
