@@ -7,5 +7,5 @@ import { rtmpSettings } from './rtmp/config.ts';
 /** The settings of every ingest protocol. */
 export const ingestSettings = { ...rtmpSettings };
 
-/** Their values. */
+/** The values of the settings. */
 export type IngestSettings = SettingValues<typeof ingestSettings>;

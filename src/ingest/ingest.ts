@@ -9,20 +9,20 @@ import type { Track, TrackId, TrackKind } from '#media/track.ts';
 /** A publisher's request to publish. */
 export interface PublishRequest {
   readonly streamKey: Secret;
-  /** `rtmp`, `rtmps`; shown in logs and metrics. */
+  /** The scheme of the publisher's URL, such as `rtmp` or `rtmps`, as logs and metrics show it. */
   readonly protocol: string;
   /** The publisher's address, by which guesses of stream keys are throttled. */
   readonly remoteAddress: string;
-  /** The name that the encoder gives itself (RTMP `flashVer`), at most 256 characters; for logs and health. */
+  /** The name that the encoder gives itself (RTMP `flashVer`), for logs and health. At most 256 characters. */
   readonly encoder: string | undefined;
   /**
-   * Sends the publisher the reason, as its protocol allows, and disconnects it. The gate's side calls this at most once. The protocol then
-   * calls {@link Publication.end}, as after every publish.
+   * Sends the publisher the reason, as its protocol allows, and disconnects it. `live` calls this at most once for each publish. The
+   * protocol then calls {@link Publication.end}, as after every publish.
    */
   readonly disconnect: (refusal: Refusal) => void;
 }
 
-/** Why a publish is refused, or a publisher disconnected. */
+/** Why a publish is refused, or a publisher is disconnected. */
 export const REFUSAL_CODES = [
   'stream_key_invalid', // unknown or revoked: which of them is not stated, so that keys cannot be probed
   'stream_key_in_use',
@@ -52,7 +52,7 @@ export type PublishDecision =
   | { readonly accepted: true; readonly publication: Publication }
   | { readonly accepted: false; readonly refusal: Refusal };
 
-/** A publisher that its protocol refused before it asked the gate. */
+/** A publisher that its protocol refused because of the address to which it published, without asking the gate. */
 export interface InvalidAddress extends Pick<PublishRequest, 'protocol' | 'remoteAddress' | 'encoder'> {
   /** Everything that the publisher sent as an address, which may hold a stream key. At most a few hundred characters. */
   readonly text: Secret;
@@ -86,10 +86,10 @@ export interface PublicationEndCause {
 /** What a publisher announces about its media before it sends any (RTMP onMetaData). */
 export interface Announcement {
   readonly kinds: ReadonlySet<TrackKind>;
-  /** As announced; undefined when it is not announced, or not plausible. */
+  /** The bitrates in bits per second. Undefined when they are not announced, or not plausible. */
   readonly videoBitrateBps: number | undefined;
   readonly audioBitrateBps: number | undefined;
-  /** The software that made the media, often more precise than {@link PublishRequest.encoder}; at most 256 printable characters. */
+  /** The software that made the media, often more precise than {@link PublishRequest.encoder}. At most 256 printable characters. */
   readonly encoder: string | undefined;
 }
 
@@ -124,6 +124,6 @@ export interface IngestAddress {
 
 /** A listening ingest protocol. */
 export interface IngestServer extends AsyncDisposable {
-  /** Where it listens; empty when the protocol is turned off. */
+  /** The addresses at which it listens. Empty when the protocol is turned off. */
   readonly addresses: readonly IngestAddress[];
 }

@@ -9,14 +9,14 @@ import type { IngestSettings } from './config.ts';
 import type { IngestServer, PublishGate } from './ingest.ts';
 import { listenRtmp } from './rtmp/server.ts';
 
-/** What every protocol needs. */
+/** The options of every protocol. */
 export interface IngestOptions {
   readonly settings: IngestSettings;
   readonly gate: PublishGate;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
-  /** The certificate for encrypted connections; without it there are none. */
+  /** The certificate for encrypted connections. Without it, only unencrypted connections are accepted. */
   readonly certificate?: CertificateWatch | undefined;
 }
 

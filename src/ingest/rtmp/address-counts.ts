@@ -17,7 +17,7 @@ export class AddressCounts {
     this.#counts.set(networkOf(address), this.of(address) + 1);
   }
 
-  /** @param address one that was added */
+  /** Counts a connection that was closed. @param address the address with which it was added */
   remove(address: string): void {
     const left = this.of(address) - 1;
     if (left > 0) this.#counts.set(networkOf(address), left);

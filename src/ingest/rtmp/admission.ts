@@ -9,16 +9,16 @@ import type { RtmpSettings } from './config.ts';
 import { KnownHosts } from './known-hosts.ts';
 import { ReservedSlots } from './reserved-slots.ts';
 
-/** Whether a connection is accepted; `evicted` is the id of another one that must be closed to make room for it. */
+/** Whether a connection is accepted. `evicted` is the id of another one that must be closed to make room for it. */
 export type AdmissionDecision =
   | { readonly admitted: false; readonly why: string }
   | { readonly admitted: true; readonly evicted: number | undefined };
 
-/** How many times the rate of one host a whole site (IPv4 /24, IPv6 /48) may have. */
+/** A whole site (IPv4 /24, IPv6 /48) may open this many times as many connections a minute as one host. */
 const SITE_FACTOR = 4;
-/** How many times that rate all strangers together may have. */
+/** All hosts that are not known may together open this many times as many connections a minute as one host. */
 const ALL_FACTOR = 40;
-/** How many times that rate a host may have that published during the last day. */
+/** A host that published during the last day may open this many times as many connections a minute as another one. */
 const KNOWN_FACTOR = 4;
 
 /** The settings that limit connections. */
@@ -28,8 +28,8 @@ export type AdmissionSettings = Pick<
 >;
 
 /**
- * Limits connections: their number in all, from one address and without a publish, and the rate of new ones. Hosts that published during
- * the last day have places and rates of their own, so that strangers cannot keep them out.
+ * Limits connections: how many there are in all, how many come from one address, how many do not publish, and how many are opened a minute.
+ * Hosts that published during the last day have places and rates of their own, so that strangers cannot keep them out.
  *
  * Each connection has an id that is never used twice.
  */
@@ -66,7 +66,7 @@ export class Admission {
   /** Decides on a new connection. One that is accepted keeps its place until {@link leave}. */
   enter(id: number, address: string): AdmissionDecision {
     const isKnown = this.#known.has(address);
-    if (!this.#isSlowEnough(address, isKnown)) return { admitted: false, why: 'too_many_connections_a_minute' };
+    if (!this.#isWithinRates(address, isKnown)) return { admitted: false, why: 'too_many_connections_a_minute' };
     if (this.#perAddress.of(address) >= this.#settings.rtmpMaxPerAddress) {
       return { admitted: false, why: 'too_many_from_one_address' };
     }
@@ -74,14 +74,14 @@ export class Admission {
     return this.#takePlace(id, address, isKnown);
   }
 
-  /** Notes that the connection's publish was accepted: it needs no place without a publish, and its host is known from now on. */
+  /** Notes that the connection's publish was accepted. It no longer takes a place of those that do not publish, and its host is known. */
   accepted(id: number, address: string): void {
     this.#unauthenticated.leave(id);
     this.#publishing.add(id);
     this.#known.add(address);
   }
 
-  /** Notes that the connection no longer publishes, and so needs a place without a publish. If it is not admitted, it must be closed. */
+  /** Notes that the connection no longer publishes, and takes a place among those that do not. If there is none, it must be closed. */
   unpublished(id: number, address: string): AdmissionDecision {
     this.#endPublish(id, address);
     return this.#takePlace(id, address, this.#known.has(address));
@@ -119,7 +119,7 @@ export class Admission {
     return admission;
   }
 
-  #isSlowEnough(address: string, isKnown: boolean): boolean {
+  #isWithinRates(address: string, isKnown: boolean): boolean {
     const { host, site } = networksOf(address);
     if (isKnown) return this.#knownRates.take(host).allowed;
     // The site first, so that a site with many hosts cannot fill the buckets of hosts.

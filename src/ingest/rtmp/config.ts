@@ -6,7 +6,7 @@ import { integer, portOrOff, type SettingValues, text } from '#lib/setting.ts';
 const CONNECTIONS = { min: 1, max: 100_000 };
 const SECONDS = { min: 1, max: 3600 };
 
-/** The settings. */
+/** The settings of the RTMP server that an operator may change. */
 export const rtmpSettings = {
   rtmpHost: text('RTMP_HOST', '0.0.0.0', 'Address RTMP and RTMPS listen on'),
   rtmpPort: portOrOff('RTMP_PORT', '1935', 'Port RTMP listens on, unencrypted'),
@@ -61,7 +61,7 @@ export const rtmpSettings = {
   ),
 };
 
-/** Their values. */
+/** The values of the settings. */
 export type RtmpSettings = SettingValues<typeof rtmpSettings>;
 
 /** How a publisher is connected: over TCP, or over TLS. */
@@ -71,7 +71,7 @@ export type RtmpScheme = 'rtmp' | 'rtmps';
 export const MAX_MESSAGE_BYTES = 8 * 1024 * 1024;
 /** The longest message before a publish is accepted. Only commands are sent until then, and these are short. */
 export const MAX_UNAUTHENTICATED_MESSAGE_BYTES = 64 * 1024;
-/** The declared length of all incomplete messages of a connection together. */
+/** The most bytes that all incomplete messages of a connection may declare together. */
 export const MAX_INCOMPLETE_BYTES = 16 * 1024 * 1024;
 /** The most chunk streams of a connection. Encoders use at most eight. */
 export const MAX_CHUNK_STREAMS = 32;
@@ -82,7 +82,7 @@ export const MAX_METADATA_VALUES = 1024;
  * work that a stranger can cause with one connection.
  */
 export const MAX_WORK_BEFORE_ACCEPTED = 100;
-/** The most messages of a publisher in one second that are not media, or are empty; encoders send a handful. */
+/** The most messages of a publisher in one second that are not media, or are empty. Encoders send a handful. */
 export const MAX_CONTROL_MESSAGES_PER_S = 500;
 /**
  * An Abort counts as this many messages without media. Encoders never send it, and with a few bytes it makes the server allocate the
@@ -95,16 +95,16 @@ export const ABORT_COUNTS_AS = 50;
  */
 export const MAX_NEW_STARTS_PER_S = 10;
 /**
- * The most media messages of a publisher that are read in one second; the rest is read in the next. Encoders send 50 to 200, so ten
+ * The most media messages of a publisher that are read in one second. The rest is read in the next. Encoders send 50 to 200, so ten
  * seconds of media that queued up while the network was away are read at once.
  */
 export const MAX_MEDIA_MESSAGES_PER_S = 2000;
 /** The most messages of a connection that are handled in one turn of the event loop. */
 export const MAX_MESSAGES_A_TURN = 64;
-/** A read of a publisher that brings less than this counts as small: it costs more work than its bytes are worth. */
+/** A read from a publisher's socket counts as small when it has fewer bytes than this: it then costs more work than its bytes are worth. */
 export const SMALL_READ_BYTES = 1024;
 /**
- * The most small reads of a publisher between two sweeps. Beyond it, reading goes on after the next sweep, when more bytes have gathered.
+ * The most small reads of a publisher between two sweeps. After that, reading continues with the next sweep, when more bytes have arrived.
  * An encoder that sends 4 Mbit/s in chunks of 128 bytes, each in a packet of its own, stays within it.
  */
 export const MAX_SMALL_READS_PER_SWEEP = 400;
@@ -127,7 +127,7 @@ export const CLOSE_WITHIN_MS = 700;
 export const MAX_TLS_HANDSHAKES = 24;
 /** How long a connection waits for its TLS handshake to begin before it may take the place of a handshake under way. */
 export const TLS_PATIENCE_MS = 500;
-/** The most publishes of one address in a minute whose start and end have log lines of their own; further ones are counted. */
+/** The most publishes of one address in a minute whose start and end have log lines of their own. Further ones are counted. */
 export const MAX_PUBLISHES_SHOWN_PER_MINUTE = 30;
 
 /** The interval at which connections are checked, which is the precision of every time limit. */

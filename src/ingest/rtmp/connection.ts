@@ -56,9 +56,9 @@ export interface ConnectionOwner {
   onMediaBytes(connection: Connection, bytes: number): void;
 }
 
-/** What a connection needs. */
+/** The options of a connection. */
 export interface ConnectionOptions {
-  /** Identifies the connection; never used twice. */
+  /** Identifies the connection. An id is never used twice. */
   readonly id: number;
   readonly owner: ConnectionOwner;
   readonly settings: RtmpSettings;
@@ -83,16 +83,16 @@ const PUBLISHER_LIMITS = {
   incompleteBytes: MAX_INCOMPLETE_BYTES,
   chunkStreams: MAX_CHUNK_STREAMS,
 };
-/** A peer that asks for an acknowledgement of every byte gets one for this many. */
+/** The fewest bytes for which an acknowledgement is sent, however many a peer requests. */
 const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
 /**
  * Why a connection is not read at the moment. While there is any reason, its socket is paused, which puts back-pressure on the peer.
  *
  * - `gate`: the publish gate has not decided yet
- * - `turn`: many messages came at once; the rest is handled in the next turn of the event loop
- * - `sweep`: the bytes came in many small reads; reading goes on at the next sweep
- * - `second`: more media messages came than an encoder sends; reading goes on in the next second
+ * - `turn`: many messages came at once, and the rest is handled in the next turn of the event loop
+ * - `sweep`: the bytes came in many small reads, and reading continues at the next sweep
+ * - `second`: more media messages came than an encoder sends, and reading continues in the next second
  */
 type Hold = 'gate' | 'turn' | 'sweep' | 'second';
 
@@ -117,16 +117,19 @@ export class Connection implements Peer {
   #handshake: ServerHandshake | undefined = new ServerHandshake();
   readonly #openedAt: Milliseconds;
   #now: Milliseconds;
+  /** When bytes were last received, accurate to a sweep. */
   #heardAt: Milliseconds;
+  /** Whether bytes were received since the last sweep. */
   #hasHeard = false;
   #isPinged = false;
-  /** Since when it has been connected without publishing; undefined while it publishes. */
+  /** Since when it has been connected without publishing. Undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
   readonly #holds = new Set<Hold>();
   /** Media messages since the last second began. */
   #mediaMessages = 0;
   /** Small reads since the last sweep. */
   #smallReads = 0;
+  /** When the socket is destroyed if the peer has not closed it. Undefined until {@link close}. */
   #closeBy: Milliseconds | undefined;
   #isClosed = false;
   /** Why it ended, unless it was simply closed. */
@@ -184,8 +187,8 @@ export class Connection implements Peer {
     if (this.#closeBy !== undefined) {
       if (now >= this.#closeBy) this.#socket.destroy();
     } else {
-      const overdue = this.#isOverdue();
-      if (overdue !== undefined) this.#giveUp(overdue);
+      const timeout = this.#expiredTimeout();
+      if (timeout !== undefined) this.#giveUp(timeout);
       else if (!this.#isPinged && now - this.#heardAt >= PING_AFTER_MS) this.#ping();
     }
     this.#smallReads = 0;
@@ -198,7 +201,7 @@ export class Connection implements Peer {
     this.#giveUp(why);
   }
 
-  /** Closes the connection because the server stops. Ends its publish so that it can be continued, and sends the reason. */
+  /** Closes the connection because the server stops. Its publish ends so that it can be continued, and the peer is sent the reason. */
   shutDown(): void {
     this.#conversation.shutDown();
   }
@@ -357,8 +360,8 @@ export class Connection implements Peer {
     if (this.#handshake === undefined) this.send(userControl(USER_CONTROL.pingRequest, this.#now >>> 0));
   }
 
-  /** The time limit that has run out, if any. */
-  #isOverdue(): string | undefined {
+  /** The timeout that has expired. Undefined when none has. */
+  #expiredTimeout(): string | undefined {
     const { rtmpHandshakeTimeoutS, rtmpPublishTimeoutS, rtmpIdleTimeoutS } = this.#settings;
     if (this.#holds.size > 0) return undefined; // the server makes the peer wait, and that wait has its own limit
     if (this.#handshake !== undefined && this.#now - this.#openedAt >= rtmpHandshakeTimeoutS * 1000) {

@@ -77,7 +77,7 @@ const MAX_ENCODER_LENGTH = 256;
 /** The longest application name, without its query, that is examined. */
 const MAX_APPLICATION_LENGTH = 64;
 
-/** What a conversation needs besides its peer. */
+/** The options of a conversation. */
 export interface ConversationOptions {
   readonly gate: PublishGate;
   readonly logger: Logger;
@@ -148,7 +148,7 @@ export class Conversation {
     if (this.#state.phase === 'publishing') this.#state.publication.heard();
   }
 
-  /** Disconnects the publisher because the server stops. The reason that is sent makes it connect to the next process. */
+  /** Disconnects the publisher because the server stops. The reason that it is sent tells its user to connect again. */
   shutDown(): void {
     this.#end('connection_lost', { why: 'server_stopping' });
     this.#refuse('NetConnection.Connect.AppShutdown', 'The server is restarting; connect again.');
@@ -333,7 +333,7 @@ export class Conversation {
   }
 }
 
-/** The application without the query and the extra slashes that encoders leave in it; empty when it is not a valid name. */
+/** The application without the query and the extra slashes that encoders leave in it. Empty when it is not a valid name. */
 function applicationOf(app: AmfValue): string {
   if (typeof app !== 'string') return '';
   const path = withoutQuery(app);

@@ -11,7 +11,7 @@ export class FaultCounter {
     this.#counts.set(fault, (this.#counts.get(fault) ?? 0) + 1);
   }
 
-  /** Returns the counts since the last call; undefined when there are none. */
+  /** Returns the counts since the last call. Undefined when there are none. */
   take(): Readonly<Record<string, number>> | undefined {
     if (this.#counts.size === 0) return undefined;
     const counts = Object.fromEntries(this.#counts);

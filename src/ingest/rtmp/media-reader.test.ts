@@ -143,7 +143,7 @@ describe('media', () => {
     assert.deepEqual(packets, []);
   });
 
-  it('gives a track anew only when its configuration changes', () => {
+  it('hands out a track again only when its configuration changes', () => {
     const { video, audio, tracks } = setUp();
     for (const config of [AVC, AVC, OTHER_AVC, OTHER_AVC, AVC]) video(`17 00 000000 ${config}`);
     for (const config of [AAC, AAC, OTHER_AAC]) audio(`af 00 ${config}`);

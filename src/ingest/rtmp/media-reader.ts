@@ -31,14 +31,14 @@ export class UnplayableMediaError extends Error {
 /** The ids of the tracks: FLV has one track of each kind. */
 const TRACK_IDS: Record<TrackKind, TrackId> = { video: trackId('video'), audio: trackId('audio') };
 /** The sentence for a publisher that uses an unsupported codec. */
-const WAY_OUT: Record<TrackKind, string> = {
+const UNSUPPORTED_CODEC: Record<TrackKind, string> = {
   video: 'Millrace supports H.264, HEVC and AV1 video; set the encoder to H.264.',
   audio: 'Millrace supports AAC and Opus audio; set the encoder to AAC.',
 };
 
-/** The most by which decoding times may be too late. A larger difference counts as a jump of the encoder's clock. */
+/** The longest time by which a frame may be shown before it is decoded. A longer time is ignored: the frame is shown when it is decoded. */
 const MAX_LATE_MS = 1000;
-/** The longest composition time. No encoder reorders frames so far, and a frame far ahead of its time would delay all renditions. */
+/** The longest composition time. A longer one is ignored. No encoder reorders frames so far, and such a frame would delay all renditions. */
 const MAX_COMPOSITION_MS = 10_000;
 
 type Config = Extract<MediaTag, { type: 'config' }>;
@@ -77,7 +77,7 @@ export class MediaReader {
   }
 
   /**
-   * Reads the next message. Its payload may be used for another one afterwards.
+   * Reads the next message. Nothing of its payload is kept, so that its memory can be used again.
    * @returns the number of bytes of media in the message
    * @throws {UnplayableMediaError} when the encoder must be configured differently
    * @throws {RtmpError} when the publisher changes its configuration or its metadata too often
@@ -107,7 +107,7 @@ export class MediaReader {
         this.#write(kind, message.timestamp, tag);
         return tag.data.length;
       case 'unsupported':
-        throw new UnplayableMediaError(WAY_OUT[kind]);
+        throw new UnplayableMediaError(UNSUPPORTED_CODEC[kind]);
       case 'malformed':
         this.#faults.count(`${kind}_malformed`);
         return 0;

@@ -15,7 +15,7 @@ const MAX_NAME = 256;
 /** The content of onMetaData. */
 export interface Metadata {
   readonly announcement: Announcement;
-  /** Frames per second; undefined when the encoder gives none, or an implausible number. */
+  /** Frames per second. Undefined when the encoder gives none, or an implausible number. */
   readonly videoFrameRate: number | undefined;
 }
 

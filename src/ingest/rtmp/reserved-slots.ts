@@ -33,7 +33,7 @@ export class ReservedSlots<Holder> {
     return this.#open.holders()[Symbol.iterator]().next().value;
   }
 
-  /** Takes a place; see {@link FairSlots.enter}. */
+  /** Takes a place, as {@link FairSlots.enter} does. */
   enter(holder: Holder, address: string, isKnown: boolean): SlotDecision<Holder> {
     if (isKnown && !this.hasFree) {
       const admission = this.#reserved?.enter(holder, address);
@@ -42,7 +42,7 @@ export class ReservedSlots<Holder> {
     return this.#open.enter(holder, address);
   }
 
-  /** Gives the place back; does nothing when the holder has none. */
+  /** Gives the place back. Does nothing when the holder has none. */
   leave(holder: Holder): void {
     this.#open.leave(holder);
     this.#reserved?.leave(holder);

@@ -19,7 +19,7 @@ import { MAX_PUBLISHES_SHOWN_PER_MINUTE, type RtmpScheme, type RtmpSettings, SWE
 import { Connection, type ConnectionOwner } from './connection.ts';
 import { type TlsCandidate, TlsHandshakes, type TlsOwner } from './tls-handshakes.ts';
 
-/** What the server needs. */
+/** The options of the server. */
 export interface RtmpServerOptions {
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
@@ -154,7 +154,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     else this.#tls.add({ id, socket, address, isKnown: this.#admission.isKnown(address), openedAt });
   }
 
-  /** Decides on a connection. Returns the reason to refuse it; undefined when it is accepted, for which another one may be closed. */
+  /** Decides on a connection, and may close another one to make room for it. Returns why it is refused. Undefined when it is accepted. */
   #refusalOf(id: number, address: string): string | undefined {
     if (this.#closing !== undefined) return 'server_stopping';
     const decision = this.#admission.enter(id, address);
@@ -233,7 +233,7 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
   }
 }
 
-/** The peer's address, as IPv4 also when it came through an IPv6 socket; undefined when the peer is already gone. */
+/** The peer's address, as IPv4 even if it came through an IPv6 socket. Undefined when the peer is already gone. */
 function addressOf(socket: Socket): string | undefined {
   return socket.remoteAddress?.replace(/^::ffff:(?=[\d.]+$)/, '');
 }

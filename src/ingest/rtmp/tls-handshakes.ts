@@ -9,7 +9,7 @@ import { ReservedSlots } from './reserved-slots.ts';
 
 /** A connection that waits for its TLS handshake. */
 export interface TlsCandidate {
-  /** Identifies the connection; never used twice. */
+  /** Identifies the connection. An id is never used twice. */
   readonly id: number;
   readonly socket: Socket;
   readonly address: string;
@@ -48,7 +48,10 @@ export class TlsHandshakes {
   #now: Milliseconds;
   #isScheduled = false;
 
-  /** @param options.timeoutMs the time within which a handshake must begin @param options.now monotonic time */
+  /**
+   * @param options.timeoutMs the time within which a handshake must begin
+   * @param options.now monotonic time
+   */
   constructor(owner: TlsOwner, { timeoutMs, now }: { readonly timeoutMs: number; readonly now: Milliseconds }) {
     this.#owner = owner;
     this.#timeoutMs = timeoutMs;
@@ -88,7 +91,7 @@ export class TlsHandshakes {
     if (candidate !== undefined) this.#giveUp(candidate, why);
   }
 
-  /** Closes connections whose time is up. @param now monotonic time */
+  /** Closes the connections whose handshake has not begun within the time limit. @param now monotonic time */
   tick(now: Milliseconds): void {
     this.#now = now;
     const candidates = [...this.#silent.values(), ...this.#waiting.values().map(({ candidate }) => candidate)];
@@ -120,7 +123,7 @@ export class TlsHandshakes {
     });
   }
 
-  /** Begins the handshake of the first connection that may have a place; false when none may. */
+  /** Begins the handshake of the first connection that may have a place. Returns false when none may. */
   #beginNext(): boolean {
     for (const { candidate, since } of this.#waiting.values()) {
       const { id, address, isKnown } = candidate;
