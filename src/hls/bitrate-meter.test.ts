@@ -39,7 +39,7 @@ describe('bitrates', () => {
     assert.equal(new BitrateMeter(4).rates(AUDIO, declared(undefined), undefined).averageBps, 134_400);
   });
 
-  test('peak over runs of half to one and a half target durations', () => {
+  test('have the highest rate of any run of half to one and a half target durations as their peak', () => {
     const meter = new BitrateMeter(4);
     for (let count = 0; count < 10; count += 1) meter.add(100_000, 2);
     // This segment is too short to be a run by itself, so it is counted with its neighbours.

@@ -34,7 +34,7 @@ const SEGMENTS_TO_START = 2;
  */
 const SEGMENTS_BEFORE_PARTS = 3;
 
-/** Whether a request is answered with complete segments only; see {@link SEGMENTS_BEFORE_PARTS}. */
+/** Whether a request is answered with complete segments only, for the reason of {@link SEGMENTS_BEFORE_PARTS}. */
 export function seesOnlySegments({ msn }: PlaylistDirectives, { segments }: PlaylistEdge): boolean {
   return msn === undefined && segments < SEGMENTS_BEFORE_PARTS;
 }

@@ -21,7 +21,7 @@ export interface MemoryHolder {
   /** Frees some media that no playlist lists any more. @returns false when there is no such media */
   giveBackRetired(): boolean;
   /**
-   * Ends the holder and frees all its memory before returning. Called when its user is above its share and another user needs the memory.
+   * Ends the holder, and frees all its memory before it returns. Called when its user is above its share and another user needs the memory.
    */
   giveUp(): void;
 }

@@ -52,8 +52,8 @@ export class InitSegments {
   }
 
   /**
-   * Makes the init segment of a coming configuration. It can be fetched at once. @param msn the media sequence number of the first segment
-   * that uses it
+   * Makes the init segment of a coming configuration. It can be fetched at once.
+   * @param msn the media sequence number of the first segment that uses it
    */
   prepare(track: Track, msn: number): void {
     this.drop();

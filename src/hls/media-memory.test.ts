@@ -92,7 +92,7 @@ test('a session that would take its user beyond the quota gets no memory, althou
   assert.deepEqual([other.paid, memory.usedBytes], [0, 300]);
 });
 
-test('a user below its share gets memory although another has filled it, and a user above its share does not', () => {
+test('when the memory is full, a user below its share gets some, and a user above its share does not', () => {
   const { memory, open } = setUp(1000);
   const fat = userOf('fat');
   assert.ok(open(fat).account.take(1000));

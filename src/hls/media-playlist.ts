@@ -46,8 +46,8 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
   if (segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
   if (skip > 0) lines.push(tags.skip(skip));
 
-  // An ended playlist lists none: hls.js 1.7 may take parts that it has for missing ones when it reads the end, and Chromium refuses frames
-  // that are appended again from within a group of pictures, and all frames after them.
+  // An ended playlist lists no parts. When hls.js 1.7 reads the end of a playlist with parts, it may load some again that it already has.
+  // Chromium refuses frames that are appended again from the middle of a GOP, and all frames after them.
   const partsFrom = playlist.ended
     ? segments.length
     : withinOfEnd(segments, PARTS_LISTED_TARGETS * playlist.targetDurationS);
@@ -108,7 +108,7 @@ function pushSegment(
   lines.push(text);
 }
 
-/** The text of each segment. A segment's record never changes, and is listed in about a hundred versions of its playlist. */
+/** The text of each segment, without its parts and with them. Its record never changes, and about a hundred versions of a playlist list it. */
 const LISTED = new WeakMap<Segment, string>();
 const LISTED_WITH_PARTS = new WeakMap<Segment, string>();
 

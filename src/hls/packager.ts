@@ -29,7 +29,7 @@ export interface PackagerOptions extends WindowLimits {
 /** The shortest duration of a segment, because EXTINF must not be 0. */
 const SHORTEST_SEGMENT_S = 0.001;
 
-/** The video sample that was written last. Its duration is known when the next one comes. */
+/** The newest video sample. It is written when the next one comes, because only then its duration is known. */
 type Shown =
   | { readonly type: 'frame'; readonly packet: Packet }
   /** The newest keyframe once more, in place of frames that did not come. What follows cannot be decoded before the next keyframe. */
@@ -221,7 +221,7 @@ export class Packager {
     return new PartBuilder(track, (samples, durationTicks) => this.#addPart(samples, durationTicks));
   }
 
-  /** Ends everything of the old configuration, which all media before the mark belongs to. */
+  /** Writes what is left of the old configuration, to which all media before the mark belongs, and takes the new one. */
   #adoptTrack(track: Track, first: Packet): void {
     this.#pushShown(first.dts, first.mark);
     this.#parts.finish();
@@ -264,7 +264,7 @@ export class Packager {
     this.#shown = { type: 'repeat', packet };
   }
 
-  /** Writes the last frame, whose duration is known now. */
+  /** Writes the newest video sample, whose duration is known now. */
   #pushShown(nextTicks: number, mark: SegmentMark | undefined): void {
     const packet = this.#shown?.packet;
     this.#shown = undefined;
@@ -284,7 +284,7 @@ export class Packager {
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
   }
 
-  /** The start of media that comes after everything written. Audio that is less than half a frame late follows without a hole. */
+  /** The decoding time at which media begins after everything written. Audio that is less than half a frame late follows without a hole. */
   #continued(dts: number): number {
     const isNext = this.started && this.#track.kind === 'audio' && dts - this.#endTicks <= this.#parts.frameTicks / 2;
     return isNext ? this.#endTicks : Math.max(dts, this.#endTicks);

@@ -20,7 +20,7 @@ export class PartSinks {
     this.#onFailure = onFailure;
   }
 
-  /** Attaches a sink. @param inits the current init segment of each rendition. @returns detaches the sink when disposed */
+  /** Attaches a sink. Disposing the result detaches it. @param inits the current init segments, each with its rendition */
   attach(sink: PartSink, inits: Iterable<readonly [RenditionId, Packaged]>): Disposable {
     const attached = { sink, begun: new Set<RenditionId>() };
     this.#attached = [...this.#attached, attached];

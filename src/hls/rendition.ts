@@ -61,6 +61,7 @@ export class Rendition {
   #delta: PlaylistText | undefined;
   /** The playlist of complete segments only, for players that fail at parts in a short playlist. */
   #segmentsOnly: PlaylistText | undefined;
+  /** The segments of the window when it was last checked for a change. */
   #announced: readonly Segment[] = [];
   #mediaBytes = 0;
 
@@ -128,7 +129,10 @@ export class Rendition {
     }
   }
 
-  /** Call this after writing to the packager. If that changed the playlist, waiting requests are checked again. */
+  /**
+   * Must be called after events were written. If they changed the playlist, waiting requests are checked again.
+   * @returns whether the playlist changed
+   */
   announce(): boolean {
     const { segments } = this.packager.window;
     if (segments === this.#announced) return false;
@@ -168,7 +172,7 @@ export class Rendition {
     return this.#waiting.wait<PlaylistAnswer>(() => this.#answer(directives), { type: 'timeout' }, waiting);
   }
 
-  /** A resource by its name. The announced one is waited for. */
+  /** A resource by its name. A part that playlists have announced is waited for. */
   media(name: string, waiting: Waiting): Promise<MediaAnswer> {
     const look = (): MediaAnswer | undefined => {
       const resource = this.#resources.get(name);
@@ -179,7 +183,7 @@ export class Rendition {
     return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, waiting);
   }
 
-  /** Its newest position, for the playlists of others. Undefined before its first part. */
+  /** Its newest position, for the playlists of other renditions. Undefined before its first part. */
   report(): RenditionReport | undefined {
     const last = this.packager.window.segments.findLast((segment) => segment.parts.length > 0);
     return last && { uri: this.playlistName, lastMsn: last.msn, lastPart: last.parts.length - 1 };

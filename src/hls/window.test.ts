@@ -29,7 +29,7 @@ function filled(segments: number, durationS: number, windowS: number): Window {
 const listed = (window: Window) => window.segments.map(({ msn }) => msn);
 
 describe('a window', () => {
-  test('lists its length and no more segments', () => {
+  test('lists segments of its length, and no more', () => {
     assert.deepEqual(listed(filled(30, 2, 20)), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 
@@ -48,7 +48,7 @@ describe('a window', () => {
     );
   });
 
-  test('keeps a removed segment for its duration and that of the list, then frees it', () => {
+  test('keeps a segment that has left the list for its duration and that of the list', () => {
     const window = filled(7, 4, 24);
     // Segment 0 left the list at 28 s, when 28 s were listed.
     assert.deepEqual(window.takeExpired(59.9), []);

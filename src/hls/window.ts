@@ -91,7 +91,8 @@ export class Window implements WindowView {
   }
 
   /**
-   * Completes the growing segment, which ends at `endS`, and retires segments that were listed long enough. @returns the complete segment
+   * Completes the growing segment, which ends at `endS`, and retires segments that were listed long enough.
+   * @returns the complete segment
    */
   complete(open: Segment, endS: number): Segment {
     const complete = { ...open, endS, complete: true };
@@ -100,13 +101,13 @@ export class Window implements WindowView {
     return complete;
   }
 
-  /** Frees and returns the retired segments that need not be kept any longer. */
+  /** Removes the retired segments that need not be kept any longer, and returns them. @param nowS session time in seconds */
   takeExpired(nowS: number): readonly Segment[] {
     const count = this.#retired.findIndex(({ untilS }) => untilS > nowS);
     return this.#retired.splice(0, count === -1 ? this.#retired.length : count).map(({ segment }) => segment);
   }
 
-  /** Frees the oldest retired segment early, because memory is short. */
+  /** Removes the oldest retired segment early, because memory is short, and returns it. Undefined when there is none. */
   takeRetired(): Segment | undefined {
     return this.#retired.shift()?.segment;
   }
