@@ -18,7 +18,7 @@ export interface FrameRate {
   readonly exact: boolean;
 }
 
-/** Returns a declared rate; undefined when it is not plausible. */
+/** Returns a declared rate. Undefined when it is not plausible. */
 export function believableRate(framesPerSecond: number): number | undefined {
   return framesPerSecond > 0 && framesPerSecond <= MAX_FRAME_RATE ? framesPerSecond : undefined;
 }

@@ -11,9 +11,9 @@ import { MalformedAccessUnitError } from './malformed-access-unit.ts';
 const MAX_SET_BYTES = 2048;
 /** How many sets are remembered: some encoders alternate between a few. */
 const MAX_KNOWN = 4;
-/** The bytes of new sets that may come at once. In the long run, new sets may have {@link READ_SHARE} of the media's bytes. */
+/** The bytes of new sets that may come at once. */
 const MAX_CREDIT_BYTES = 16_384;
-/** A fraction. It keeps a publisher that sends little but new sets from keeping the parser busy. */
+/** The fraction of the media's bytes that new sets may have in the long run, so that a publisher cannot keep the parser busy with them. */
 const READ_SHARE = 0.02;
 
 interface KnownSet<T> {
@@ -24,7 +24,7 @@ interface KnownSet<T> {
 /** The parameter sets of one track. */
 export class InBandSets<T> {
   readonly #parse: (set: Uint8Array) => T;
-  /** The sets that are remembered; the one that was parsed last comes first. */
+  /** The sets that are remembered. The one that was parsed last comes first. */
   #known: readonly KnownSet<T>[] = [];
   #creditBytes = MAX_CREDIT_BYTES;
 

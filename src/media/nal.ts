@@ -9,7 +9,8 @@ const MAX_NAL_UNITS = 4096;
 /**
  * Finds the NAL units of one access unit, in order. Empty ones are skipped.
  * @param lengthSize size of each length in bytes, from the track's configuration: 1, 2 or 4
- * @param visit called with where each NAL unit starts and ends in `data`. A view of each would be most of the garbage that a packet leaves
+ * @param visit called with the positions in `data` where each NAL unit starts and ends, and not with a view of it, because the views would
+ *   be most of the garbage that a packet leaves
  * @throws {MalformedAccessUnitError} when a NAL unit runs past the end, or there are too many
  */
 export function visitNalUnits(data: Uint8Array, lengthSize: number, visit: (start: number, end: number) => void): void {

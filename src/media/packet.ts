@@ -20,9 +20,9 @@ export interface SegmentMark {
 /** One encoded access unit. Its bytes never change. */
 export interface Packet {
   readonly kind: TrackKind;
-  /** Decoding time in ticks of its track's timescale. From ingest: the publisher's clock; after the timeline: session time. */
+  /** Decoding time in ticks of its track's timescale: by the publisher's clock before the timeline, and in session time after it. */
   readonly dts: Ticks;
-  /** Presentation time in the same ticks; at least `dts`. */
+  /** Presentation time in the same ticks. At least `dts`. */
   readonly pts: Ticks;
   /** Whether a decoder can start here. Always true for audio. */
   readonly keyframe: boolean;

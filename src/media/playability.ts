@@ -17,7 +17,7 @@ const H264_MAX_LEVEL = 52;
 /** Main and Main 10. Later profiles are the range extensions, with 4:2:2, 4:4:4 and more than 10 bits. */
 const H265_MAX_PROFILE = 2;
 
-/** Returns what common players cannot decode, each in words that complete "the video has"; empty when there is nothing. */
+/** Returns what common players cannot decode, each in words that complete "the video has". Empty when they can decode everything. */
 export function unplayableProperties({ codec, codecString }: VideoTrack): readonly string[] {
   switch (codec) {
     case 'h264': {

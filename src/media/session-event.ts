@@ -25,10 +25,10 @@ export type GapReason = (typeof GAP_REASONS)[number];
 export interface TrackEvent {
   readonly type: 'track';
   readonly track: Track;
-  /** The average bitrate in bits per second, as the publisher or the profile states it; undefined when neither does. */
+  /** The average bitrate in bits per second, as the publisher or the profile states it. Undefined when neither does. */
   readonly averageBps?: number | undefined;
   /**
-   * The bitrate that the encoder keeps every segment below, in bits per second, except a short one before a discontinuity; undefined
+   * The bitrate that the encoder keeps every segment below, in bits per second, except a short one before a discontinuity. Undefined
    * without such a limit.
    */
   readonly peakBps?: number | undefined;
@@ -76,7 +76,7 @@ export type SessionEvent = TrackEvent | PacketEvent | HeldEvent | GapEvent | End
 
 /** What an output may hold, and what it does when that is not enough. */
 export interface OutputBound {
-  /** The most bytes of media that wait for its receiver; for an output that stores media, the most that it stores. */
+  /** The most bytes of media that the output queues for its receiver, or that it stores if it stores media. */
   readonly maxBytes: number;
   readonly whenFull:
     | 'drop_to_keyframe' // drops the media that waits, and continues at a keyframe
@@ -89,7 +89,7 @@ export interface OutputBound {
  * the track of each rendition, and then everything from its newest keyframe on. Where too much has come since, it begins at the next one.
  */
 export interface SessionOutput {
-  /** Every output states its bound, so that none can delay the session or fill the memory unnoticed. */
+  /** Every output states its bound, and keeps to it by itself, so that none can delay the session or fill the memory. */
   readonly bound: OutputBound;
   /**
    * Takes the next event of a rendition. It must return at once: a slow output queues events within its {@link bound}, and applies its own

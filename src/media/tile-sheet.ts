@@ -3,7 +3,7 @@
  *
  * All tiles are baseline JPEGs of one size with the same tables, and a restart marker follows each row of blocks (ITU-T T.81 §E.1.4). So
  * each row of blocks can be decoded by itself, and a sheet is one header followed by these rows in another order.
- * `transcode/worker/thumbnailer.ts` makes the encoder write such files.
+ * `transcode/worker/photographer.ts` makes the encoder write such files.
  */
 import { TILE } from './picture.ts';
 
@@ -35,7 +35,7 @@ const EOI = 0xd9;
 const SOS = 0xda;
 const DRI = 0xdd;
 
-/** A tile taken apart. */
+/** The parts of a tile. */
 interface TileParts {
   /** Everything before the data of the scan. */
   readonly header: Uint8Array;

@@ -10,7 +10,7 @@ export type TrackKind = 'video' | 'audio';
 /** Names a track of a publisher, from ingest on. A publisher may send several tracks of one kind. */
 export type TrackId = Brand<string, 'TrackId'>;
 
-/** Makes a track id of text. */
+/** Makes a track id from text. */
 export const trackId = (id: string): TrackId => id as TrackId;
 
 /** Video codecs that publishers may use. */
@@ -39,9 +39,9 @@ export interface VideoTrack {
   /** Coded size in pixels after cropping, as the sample entry states it. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Frames per second, as declared by the bitstream or else by the publisher; undefined when neither declares them. */
+  /** Frames per second, as declared by the bitstream or else by the publisher. Undefined when neither declares them. */
   readonly declaredFrameRate: number | undefined;
-  /** As the bitstream states it; undefined when it does not. */
+  /** The dynamic range that the bitstream states. Undefined when it states none. */
   readonly videoRange: VideoRange | undefined;
 }
 
@@ -58,7 +58,7 @@ export interface AudioTrack {
   /** The sample rate of a decoder's output. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Samples that a packet decodes to, at `timescale`: 1024 or 960. Packets of Opus differ; see `packetSamples` in `codecs.ts`. */
+  /** Samples that a packet decodes to, at `timescale`: 1024 or 960. For Opus it is the usual number, and `packetSamples` in `codecs.ts` finds that of a packet. */
   readonly samplesPerPacket: number;
 }
 

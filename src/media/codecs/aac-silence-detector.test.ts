@@ -16,7 +16,7 @@ test('silence is recognised as encoders write it', () => {
   }
 });
 
-test('sound is not silence, however quiet', () => {
+test('audio is not silence, however quiet', () => {
   for (const hex of [
     // White noise of a thousandth of the full scale, mono, and a sine wave, both by FFmpeg: the first bytes are enough.
     '0118381096682a31a0851af8faf7cbfc7e952a7e529aabca3549978d52950a9b82e182018d6d8c236235a59a4124bd3a4c0538831caa8ef59fe5d5d2',
@@ -33,7 +33,7 @@ test('the silence that fills gaps is recognised', () => {
   }
 });
 
-test('whatever a frame holds, the answer is yes or no', () => {
+test('any bytes are recognised as silence or not, without an error', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (frame) => {
       assert.equal(typeof isSilentAac(frame), 'boolean');

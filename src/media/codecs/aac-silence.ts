@@ -5,12 +5,12 @@ import type { AudioTrack } from '#media/track.ts';
 
 /** ics_info(): a reserved bit, a long window, sine shape, no scale factor bands, no prediction. */
 const ICS_INFO = '0' + '00' + '0' + '000000' + '0';
-/** individual_channel_stream() after its ics_info: no section or scale factor data; no pulses, noise shaping or gain control. */
+/** individual_channel_stream() after its ics_info: no section or scale factor data, no pulses, no noise shaping and no gain control. */
 const NO_TOOLS = '0' + '0' + '0';
 const GAIN = '00000000';
 
 const CHANNEL = GAIN + ICS_INFO + NO_TOOLS;
-/** Both channels share a window; no mid/side coding. */
+/** Both channels share a window, and there is no mid/side coding. */
 const PAIR = `1${ICS_INFO}00${(GAIN + NO_TOOLS).repeat(2)}`;
 
 type Element = 'single' | 'pair' | 'low_frequency';

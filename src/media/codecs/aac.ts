@@ -152,7 +152,7 @@ function readProgramChannels(reader: BitReader): number {
 }
 
 interface Extension {
-  /** The rate after spectral band replication; undefined without it. */
+  /** The rate after spectral band replication. Undefined without it. */
   readonly sampleRate?: number;
   readonly parametricStereo: boolean;
 }

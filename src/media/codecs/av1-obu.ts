@@ -15,7 +15,7 @@ export const OBU = {
 /** One OBU, as views of the bytes it was read from. */
 export interface Obu {
   readonly type: number;
-  /** The temporal and spatial layer it belongs to; 0 when it states none (§5.3.3). */
+  /** The temporal and spatial layer it belongs to. 0 when it states none (§5.3.3). */
   readonly temporalId: number;
   readonly spatialId: number;
   /** The bytes after header and size. */

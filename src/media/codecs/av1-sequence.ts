@@ -23,7 +23,7 @@ export interface SequenceHeader {
   /** The size of the largest frame, in pixels. */
   readonly width: number;
   readonly height: number;
-  /** Frames per second; undefined when the bitstream states none, or an implausible number. */
+  /** Frames per second. Undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
   /** How the frame headers of the sequence must be read. */
   readonly frameHeaders: FrameHeaderLayout;
@@ -34,18 +34,18 @@ export interface FrameHeaderLayout {
   /** The bits of a width and a height, which a frame may state to differ from the sequence. */
   readonly widthBits: number;
   readonly heightBits: number;
-  /** The bits of a frame id, and of the difference between two frame ids; 0 when frames have no ids. */
+  /** The bits of a frame id, and of the difference between two frame ids. 0 when frames have no ids. */
   readonly frameIdBits: number;
   readonly frameIdDifferenceBits: number;
-  /** The bits of an order hint, a frame's place in display order; 0 when frames have no order hints. */
+  /** The bits of an order hint, a frame's place in display order. 0 when frames have no order hints. */
   readonly orderHintBits: number;
-  /** Whether all frames may use screen content tools; undefined when each frame states it. */
+  /** Whether all frames may use screen content tools. Undefined when each frame states it. */
   readonly screenContent: boolean | undefined;
   /** Whether each frame with screen content tools states if its motion vectors are integers. */
   readonly choosesIntegerMotion: boolean;
-  /** The bits of a shown frame's presentation time; 0 when frames do not state one. */
+  /** The bits of a shown frame's presentation time. 0 when frames do not state one. */
   readonly presentationTimeBits: number;
-  /** The bits of a buffer removal time; undefined when the sequence has no decoder model. */
+  /** The bits of a buffer removal time. Undefined when the sequence has no decoder model. */
   readonly removalTimeBits: number | undefined;
   /** The layers of each operating point that has a decoder model, as a bit mask (operating_point_idc). */
   readonly modelledPoints: readonly number[];

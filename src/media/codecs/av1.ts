@@ -48,7 +48,7 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
 
 /** The content of a temporal unit. */
 export interface TemporalUnit extends UnitContent {
-  /** The bytes without temporal delimiters, which samples must not contain; the same bytes when the unit contains none. */
+  /** The bytes without temporal delimiters, which samples must not contain. The same bytes when the unit contains none. */
   readonly data: Uint8Array;
 }
 

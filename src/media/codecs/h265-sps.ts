@@ -26,7 +26,7 @@ export interface H265Sps extends Usability {
   /** Pixels after cropping. */
   readonly codedWidth: number;
   readonly codedHeight: number;
-  /** Frames per second; undefined when the bitstream states none, or an implausible number. */
+  /** Frames per second. Undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
 }
 

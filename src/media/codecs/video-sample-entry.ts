@@ -7,6 +7,9 @@ import { ascii, box, bytes, type Piece, u8, u16, u32, zeros } from '#media/mp4/b
 import type { VideoRange, VideoTrack } from '#media/track.ts';
 import type { Colour, Ratio, Usability } from './video-usability.ts';
 
+/** The length of the fields of a video sample entry between its header and its boxes. */
+export const VIDEO_FIELDS_BYTES = 78;
+
 /** The longest side that `tkhd` can state, in pixels. */
 const MAX_DISPLAY_SIDE = 0xffff;
 
@@ -69,7 +72,7 @@ export function displayWidth(codedWidth: number, ratio: Ratio = { width: 1, heig
   );
 }
 
-/** The dynamic range of a video; undefined when the bitstream does not state it, or HLS has no name for it. */
+/** The dynamic range of a video. Undefined when the bitstream does not state it, or HLS has no name for it. */
 export function videoRangeOf(colour: Colour | undefined): VideoRange | undefined {
   return colour && RANGES[colour.transfer];
 }

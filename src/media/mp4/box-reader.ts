@@ -66,7 +66,7 @@ export class BoxReader {
     const from = this.#at;
     const sizeBytes = this.u32();
     const found = Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + this.#take(4), 4).toString('latin1');
-    if (type !== undefined && found !== type) throw new MalformedMp4Error(`Where '${type}' must be is another box.`);
+    if (type !== undefined && found !== type) throw new MalformedMp4Error(`The box '${type}' is missing.`);
     if (sizeBytes < BOX_HEADER_BYTES) throw new MalformedMp4Error(`A box states a size of ${sizeBytes} bytes.`);
     this.#take(sizeBytes - BOX_HEADER_BYTES);
     return {

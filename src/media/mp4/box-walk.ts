@@ -14,7 +14,7 @@ export type ReadAt = (at: number, sizeBytes: number) => Uint8Array;
 export type Walked =
   /** A whole box that does not belong to a fragment. */
   | { readonly type: 'box'; readonly name: 'ftyp' | 'moov' | 'uuid'; readonly at: number; readonly sizeBytes: number }
-  /** A whole fragment: `moof` and `mdat`. Nothing inside these boxes has been checked; `readFragment` reads `head`. */
+  /** A whole fragment: `moof` and `mdat`. Nothing inside these boxes has been checked. `readFragment` reads `head`. */
   | {
       readonly type: 'fragment';
       readonly at: number;

@@ -1,6 +1,7 @@
 /**
  * Finds the keyframe at the beginning of a segment, and the configuration that a decoder needs for it.
  */
+import { VIDEO_FIELDS_BYTES } from '#media/codecs/video-sample-entry.ts';
 import type { VideoCodec } from '#media/track.ts';
 import { BOX_HEADER_BYTES, BoxReader } from './box-reader.ts';
 import { readFragment } from './fragment-reader.ts';
@@ -12,8 +13,6 @@ const CODECS: ReadonlyMap<string, VideoCodec> = new Map([
   ['hvcC', 'h265'],
   ['av1C', 'av1'],
 ]);
-/** The length of the fields of a VisualSampleEntry (ISO/IEC 14496-12 §12.1.3) before its boxes. */
-const VISUAL_SAMPLE_ENTRY_BYTES = 78;
 
 /** A frame that can be decoded by itself. */
 export interface FirstKeyframe {
@@ -42,7 +41,7 @@ export function firstKeyframe(init: Uint8Array, segment: Uint8Array): FirstKeyfr
   const until = from + sizes[0]!;
   if (keyframes[0] !== 1 || until > segment.length) return undefined;
   const entry = new BoxReader(sampleEntry).box().content;
-  entry.skip(VISUAL_SAMPLE_ENTRY_BYTES);
+  entry.skip(VIDEO_FIELDS_BYTES);
   while (entry.remaining > 0) {
     const { type, bytes } = entry.box();
     const codec = CODECS.get(type);

@@ -50,22 +50,22 @@ export function readFragment(bytes: Uint8Array, defaults: SampleDefaults): Fragm
   const moof = file.box('moof').content;
   const moofBytes = file.position;
   const header = moof.box('mfhd').content;
-  must(header.u32() === 0, 'mfhd has a version');
+  must(header.u32() === 0, 'mfhd has an unknown version');
   const sequenceNumber = header.u32();
   const traf = moof.box('traf').content;
   const tfhd = traf.box('tfhd').content;
   must(tfhd.u32() === DEFAULT_BASE_IS_MOOF && tfhd.u32() === TRACK_ID, 'tfhd describes another track');
   const tfdt = traf.box('tfdt').content;
-  must(tfdt.u32() === VERSION_1, 'tfdt has another version');
+  must(tfdt.u32() === VERSION_1, 'tfdt has an unknown version');
   const baseDecodeTime = tfdt.u64();
   const trun = traf.box('trun').content;
-  for (const { remaining } of [header, tfhd, tfdt, traf, moof]) must(remaining === 0, 'a box has content of others');
+  for (const { remaining } of [header, tfhd, tfdt, traf, moof]) must(remaining === 0, 'a box has unknown content');
   const run = readRun(trun, moofBytes, defaults);
   must(Number.isSafeInteger(baseDecodeTime + run.ticks), 'the time is too large');
 
   const payloadBytes = file.u32() - BOX_HEADER_BYTES;
   must(file.u32() === MDAT, 'no mdat follows');
-  must(payloadBytes === run.sampleBytes, `${run.sampleBytes} bytes of samples are in a mdat with ${payloadBytes}`);
+  must(payloadBytes === run.sampleBytes, `the samples have ${run.sampleBytes} bytes, and mdat has ${payloadBytes}`);
   return { sequenceNumber, baseDecodeTime, ...run.columns, moofBytes, payloadBytes };
 }
 
@@ -76,10 +76,10 @@ function readRun(trun: BoxReader, moofBytes: number, defaults: SampleDefaults) {
   const flags = trun.u32() - VERSION_1;
   const count = trun.u32();
   const optional = DURATIONS | FLAGS | COMPOSITION_OFFSETS;
-  must((flags & ~optional) === (DATA_OFFSET | SIZES), 'trun has fields of others');
-  must(trun.u32() === moofBytes + BOX_HEADER_BYTES, 'the samples are elsewhere');
+  must((flags & ~optional) === (DATA_OFFSET | SIZES), 'trun has unknown fields');
+  must(trun.u32() === moofBytes + BOX_HEADER_BYTES, 'the samples do not begin after the header of mdat');
   const fields = [DURATIONS, SIZES, FLAGS, COMPOSITION_OFFSETS].filter((flag) => flags & flag).length;
-  must(count > 0 && trun.remaining === 4 * fields * count, 'trun has another number of samples');
+  must(count > 0 && trun.remaining === 4 * fields * count, 'the length of trun does not fit its number of samples');
 
   const columns = {
     sizes: new Uint32Array(count),
@@ -100,10 +100,10 @@ function readRun(trun: BoxReader, moofBytes: number, defaults: SampleDefaults) {
 }
 
 function keyframeBit(flags: number): number {
-  must(flags === sampleFlags(true) || flags === sampleFlags(false), 'a sample has flags of others');
+  must(flags === sampleFlags(true) || flags === sampleFlags(false), 'a sample has unknown flags');
   return flags === sampleFlags(true) ? 1 : 0;
 }
 
 function must(isSo: boolean, otherwise: string): asserts isSo {
-  if (!isSo) throw new MalformedMp4Error(`The fragment is not of this server: ${otherwise}.`);
+  if (!isSo) throw new MalformedMp4Error(`The fragment was not written by this server: ${otherwise}.`);
 }

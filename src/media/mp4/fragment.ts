@@ -17,16 +17,16 @@ import { sampleDefaults, sampleFlags, TRACK_ID } from './sample-defaults.ts';
 
 /** A packet for a fragment, with its duration, which is known only once the next packet has arrived. */
 export interface FragmentSample {
-  /** Decoding time in ticks of the track's timescale, from 0. After the first sample, the `dts` plus the duration of the sample before. */
+  /** Decoding time in ticks of the track's timescale, at least 0. For every sample but the first, it is the end of the sample before. */
   readonly dts: Ticks;
-  /** Presentation time in the same ticks; may be less than `dts`. */
+  /** Presentation time in the same ticks. It may be less than `dts`. */
   readonly pts: Ticks;
   readonly durationTicks: number;
   readonly keyframe: boolean;
   readonly data: Uint8Array;
 }
 
-// Sizes of boxes in bytes, header included. TRUN is without the fields of samples.
+// The sizes of boxes in bytes, including their headers. That of `trun` does not include the fields of samples.
 const HEADER = 8;
 const MFHD = 16;
 const TFHD = 16;

@@ -1,14 +1,12 @@
 /**
- * Takes parameter sets out of sample entries. Where the configuration changes inside a file, keyframes must begin with them.
+ * Copies the parameter sets out of sample entries, because keyframes must begin with them where the configuration changes inside a file.
  */
 import { avcSetsInBand } from '#media/codecs/h264.ts';
 import { hevcSetsInBand } from '#media/codecs/h265.ts';
+import { VIDEO_FIELDS_BYTES } from '#media/codecs/video-sample-entry.ts';
 import { InvalidCodecConfigError } from '#media/invalid-codec-config.ts';
-import { BoxReader } from './box-reader.ts';
+import { BOX_HEADER_BYTES, BoxReader } from './box-reader.ts';
 import { MalformedMp4Error } from './malformed-mp4.ts';
-
-/** The length of the fields of a video sample entry before its boxes. */
-const VIDEO_FIELDS_BYTES = 78;
 
 /** The type of a sample entry, which identifies the codec, such as `avc1`. */
 export const sampleEntryType = (entry: Uint8Array): string => Buffer.from(entry.subarray(4, 8)).toString('latin1');
@@ -24,7 +22,7 @@ export function inBandConfiguration(sampleEntry: Uint8Array): Uint8Array {
   if (type !== 'avc1' && type !== 'hvc1') return new Uint8Array();
   const { content } = new BoxReader(sampleEntry).box();
   content.skip(VIDEO_FIELDS_BYTES);
-  const configuration = content.box(type === 'avc1' ? 'avcC' : 'hvcC').bytes.subarray(8);
+  const configuration = content.box(type === 'avc1' ? 'avcC' : 'hvcC').bytes.subarray(BOX_HEADER_BYTES);
   try {
     return type === 'avc1' ? avcSetsInBand(configuration) : hevcSetsInBand(configuration);
   } catch (error) {

@@ -11,7 +11,7 @@ export interface InitDescription {
   readonly kind: TrackKind;
   /** Ticks per second. */
   readonly timescale: number;
-  /** Displayed size in pixels; 0 for audio. */
+  /** Displayed size in pixels. 0 for audio. */
   readonly width: number;
   readonly height: number;
   /** The only entry of `stsd`, as a whole box. It is a view of the given bytes. */

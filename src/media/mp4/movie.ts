@@ -49,7 +49,7 @@ export interface MovieTrack {
   readonly kind: TrackKind;
   /** Ticks per second of the track. */
   readonly timescale: number;
-  /** Displayed size in pixels; 0 for audio. */
+  /** Displayed size in pixels. 0 for audio. */
   readonly width: number;
   readonly height: number;
   /** Whole boxes, as in `stsd`. There are several when the configuration changes. */

@@ -3,7 +3,7 @@
  */
 import type { Track } from '#media/track.ts';
 
-/** The id of the only track of an init segment and its fragments: each rendition has its own. */
+/** The id of the only track of an init segment and its fragments. It is the same in all renditions, because each has its own init segment. */
 export const TRACK_ID = 1;
 
 /** Sample flags of ISO/IEC 14496-12 §8.8.3.1: sample_depends_on 2 (nothing). */

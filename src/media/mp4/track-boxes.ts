@@ -16,7 +16,7 @@ export interface TrackBoxes {
   readonly kind: TrackKind;
   /** Ticks per second of the track. */
   readonly timescale: number;
-  /** Displayed size in pixels; 0 for audio. */
+  /** Displayed size in pixels. 0 for audio. */
   readonly width: number;
   readonly height: number;
   /** How long the track is shown, in ticks of the movie. 0 when all samples are in fragments. */

@@ -8,7 +8,7 @@ import { RtmpError } from './rtmp-error.ts';
 
 /** RTMP's default. Smaller chunks would cost more CPU for their headers than for their payload, which an attacker could use (red5#475). */
 const MIN_CHUNK_SIZE = 128;
-/** RTMP's own limit (§5.4.1). A large one costs nothing, because no chunk is larger than its message; some peers state 128 MB. */
+/** RTMP's own limit (§5.4.1). A large one costs nothing, because no chunk is larger than its message. Some peers state 128 MB. */
 const MAX_CHUNK_SIZE = 0x7fffffff;
 
 /** The limits on what a peer can make the reader keep. */
@@ -86,7 +86,7 @@ export class ChunkReader {
   }
 
   /**
-   * Returns the next complete message; undefined when more bytes are needed.
+   * Returns the next complete message. Undefined when more bytes are needed.
    * @throws {RtmpError} when the bytes are not valid chunks or exceed a limit. The reader cannot be used after that
    */
   next(): Message | undefined {
@@ -129,7 +129,7 @@ export class ChunkReader {
     }
     this.#heldBytes = 0;
     this.#at += used - held;
-    // Bytes after a header of format 3 are held to see whether they repeat the extended timestamp. Here they are payload.
+    // Bytes after a header of format 3 are held to see whether they repeat the extended timestamp. Here they do not, so they are payload.
     if (used < held) this.#putBack(this.#held.subarray(used, held));
     return true;
   }
@@ -166,7 +166,7 @@ export class ChunkReader {
       at += idBytes;
     }
     const stream = this.#streams.get(id);
-    // librtmp opens chunk stream 2 with format 1; formats 2 and 3 have no length to go by.
+    // librtmp opens chunk stream 2 with format 1. Headers of formats 2 and 3 do not state the length of the message.
     if (stream === undefined && format > 1) {
       throw new RtmpError('chunk_invalid', `chunk stream ${id} begins with a header of format ${format}`);
     }
@@ -176,7 +176,7 @@ export class ChunkReader {
     if (format === 3) {
       if (stream!.extended !== undefined) {
         if (bytes.length < end + 4) return 0;
-        // The specification repeats the extended timestamp here; encoders that do not go on with the payload.
+        // By the specification the extended timestamp is repeated here. Some encoders do not repeat it, and continue with the payload.
         if (bytes.readUInt32BE(end) === stream!.extended) at += 4;
       }
       this.#openChunk(stream!, stream!.timestamp + stream!.delta);
@@ -192,7 +192,7 @@ export class ChunkReader {
     const value = isExtended ? bytes.readUInt32BE(end) : field;
     const next = stream ?? this.#addStream(id);
     next.extended = isExtended ? value : undefined;
-    // A header of format 3 after one of format 0 repeats its timestamp as the delta (§5.3.1.2.4); ffmpeg counts on it.
+    // A header of format 3 after one of format 0 repeats its timestamp as the delta (§5.3.1.2.4). FFmpeg relies on it.
     next.delta = value;
     if (format < 2) {
       next.length = readUint24(bytes, at + 3);

@@ -15,7 +15,7 @@ const MAX_COMMAND_VALUES = 256;
 export interface RtmpCommand {
   readonly name: string;
   readonly transactionId: number;
-  /** The command object, which `connect` has; empty for commands without one. */
+  /** The command object, which `connect` has. Empty for commands without one. */
   readonly object: AmfObject;
   readonly args: readonly AmfValue[];
 }

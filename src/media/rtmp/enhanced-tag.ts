@@ -105,7 +105,7 @@ interface TrackBody {
   readonly data: Buffer;
 }
 
-/** Finds the main track of a body; undefined when it is not among the first {@link MAX_TRACKS}. */
+/** Finds the main track of a body. Undefined when it is not among the first {@link MAX_TRACKS}. */
 function readMainTrack(reader: TagReader): TrackBody | undefined {
   const types = reader.byte();
   const arrangement = types >> 4;

@@ -11,7 +11,7 @@ export type MediaTag =
       readonly codec: VideoCodec | AudioCodec;
       /** To be added to the message's timestamp, in milliseconds: 0 to 1. */
       readonly offsetMs: number;
-      /** Presentation time minus decoding time, in milliseconds; 0 for audio. Negative when an encoder's decoding times are too late. */
+      /** Presentation time minus decoding time, in milliseconds. 0 for audio. Negative when an encoder's decoding times are too late. */
       readonly compositionMs: number;
       readonly data: Buffer;
     }

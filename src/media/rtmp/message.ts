@@ -50,7 +50,7 @@ export function readUint32(message: Message): number {
   return message.payload.readUInt32BE(0);
 }
 
-/** Reads a user control event; undefined when the payload is too short. */
+/** Reads a user control event. Undefined when the payload is too short. */
 export function readUserControl(message: Message): { event: number; value: number } | undefined {
   if (message.payload.length < 6) return undefined;
   return { event: message.payload.readUInt16BE(0), value: message.payload.readUInt32BE(2) };

@@ -1,10 +1,10 @@
 /**
- * The memory of the messages of one connection. A message has been dealt with before the next one is read, so its memory is used again.
+ * The memory of the messages of one connection. A message has been handled before the next one is read, so its memory is used again.
  */
 
 /** The largest buffer that is kept: above the keyframes of usual streams. */
 const MAX_KEPT_BYTES = 512 * 1024;
-/** Messages may be interleaved, and encoders interleave audio and video. */
+/** The number of buffers that are kept. Messages may be interleaved, and encoders interleave audio and video. */
 const MAX_KEPT = 2;
 const LEAST_BYTES = 1024;
 
@@ -19,7 +19,7 @@ export class PayloadMemory {
     return Buffer.allocUnsafeSlow(roomFor(sizeBytes)).subarray(0, sizeBytes);
   }
 
-  /** Takes a payload back that nobody reads any more. */
+  /** Takes back the memory of a payload that nobody reads any more. */
   giveBack({ buffer }: Buffer): void {
     if (this.#kept.length < MAX_KEPT && buffer.byteLength <= MAX_KEPT_BYTES) this.#kept.push(buffer);
   }
