@@ -46,19 +46,27 @@ interface HeldPacket {
   readonly packet: Packet;
 }
 
+/** What an intake does with the next packet. */
+type State =
+  | { readonly type: 'before_media' }
+  /** It is held, and charged to the account, until the tracks are known or the timer fires. */
+  | {
+      readonly type: 'collecting';
+      readonly held: HeldPacket[];
+      readonly account: MemoryAccount;
+      readonly timer: NodeJS.Timeout;
+    }
+  /** It goes to the session. */
+  | { readonly type: 'open'; readonly target: IntakeTarget }
+  | { readonly type: 'ended' };
+
 /** Implements {@link Publication} for one publisher. */
 export class Intake implements Publication {
   readonly #owner: IntakeOwner;
   readonly #clock: Clock;
   readonly #tracks = new Map<TrackId, Track>();
   #announcement: Announcement | undefined;
-  #held: HeldPacket[] = [];
-  /** The memory account of held packets. Undefined while none are held. */
-  #account: MemoryAccount | undefined;
-  #target: IntakeTarget | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #hasMedia = false;
-  #ended = false;
+  #state: State = { type: 'before_media' };
   #heardAt: Milliseconds;
   #bytes = 0;
   readonly #allowance: IngestAllowance;
@@ -72,7 +80,7 @@ export class Intake implements Publication {
 
   /** Whether media is being received: from the first packet to the end. */
   get isActive(): boolean {
-    return this.#hasMedia && !this.#ended;
+    return this.#state.type === 'collecting' || this.#state.type === 'open';
   }
 
   /** The number of bytes of media so far. */
@@ -94,13 +102,13 @@ export class Intake implements Publication {
   }
 
   track(track: Track, id: TrackId): void {
-    if (this.#ended) return;
+    if (this.#state.type === 'ended') return;
     this.#tracks.set(id, track);
-    if (this.#target !== undefined) this.#target.setTrack(id, track);
+    if (this.#state.type === 'open') this.#state.target.setTrack(id, track);
   }
 
   packet(packet: Packet, id: TrackId): void {
-    if (this.#ended) return;
+    if (this.#state.type === 'ended') return;
     const { byteLength } = packet.data;
     this.#bytes += byteLength;
     const limitKbps = this.#owner.bitrateLimitKbps;
@@ -108,34 +116,35 @@ export class Intake implements Publication {
       this.#owner.onTooFast();
       return;
     }
-    if (this.#target !== undefined) {
-      this.#target.write(id, packet);
-      return;
-    }
-    this.#hold(id, packet);
+    if (this.#state.type === 'open') this.#state.target.write(id, packet);
+    else this.#hold(id, packet);
   }
 
   end(reason: PublicationEnd): void {
-    if (this.#ended) return;
-    clearTimeout(this.#timer);
     // A publisher that left before its tracks were known also gets a session, unless the service disconnected it.
-    if (this.#target === undefined && this.#held.length > 0 && reason !== 'disconnected') this.#open();
-    this.#ended = true;
-    this.#letGo();
+    if (this.#state.type === 'collecting' && reason !== 'disconnected') this.#open();
+    const before: State = this.#state;
+    if (before.type === 'ended') return;
+    this.#state = { type: 'ended' };
+    if (before.type === 'collecting') stopCollecting(before);
     this.#owner.onEnd(reason);
   }
 
   #hold(id: TrackId, packet: Packet): void {
-    if (!this.#hasMedia) {
-      this.#hasMedia = true;
-      this.#owner.onMedia();
-      this.#timer = setTimeout(() => this.#owner.guard(() => this.#open()), TRACK_WAIT_MS);
-    }
-    const account = this.#account ?? this.#owner.openAccount();
-    this.#account = account;
+    if (this.#state.type === 'before_media') this.#collect();
+    const state = this.#state;
+    if (state.type !== 'collecting') return;
+    const { held, account } = state;
     const hasRoom = account.take(packet.data.byteLength);
-    if (hasRoom) this.#held.push({ id, packet });
+    if (hasRoom) held.push({ id, packet });
     if (this.#isComplete() || !hasRoom || account.usedBytes > MAX_HELD_BYTES) this.#open();
+  }
+
+  #collect(): void {
+    const account = this.#owner.openAccount();
+    const timer = setTimeout(() => this.#owner.guard(() => this.#open()), TRACK_WAIT_MS);
+    this.#state = { type: 'collecting', held: [], account, timer };
+    this.#owner.onMedia();
   }
 
   /**
@@ -150,20 +159,19 @@ export class Intake implements Publication {
     return kinds.size > 0;
   }
 
+  /** Passes the held packets to a session, which is charged for them from then on. */
   #open(): void {
-    clearTimeout(this.#timer);
-    if (this.#tracks.size === 0 || this.#target !== undefined) return;
+    const state = this.#state;
+    if (state.type !== 'collecting' || this.#tracks.size === 0) return;
     const target = this.#owner.open(this.#tracks, this.#announcement);
-    this.#target = target;
-    for (const { id, packet } of this.#letGo()) target.write(id, packet);
+    if (this.#state !== state) return; // the session ended at once, and this publisher was disconnected
+    this.#state = { type: 'open', target };
+    stopCollecting(state);
+    for (const { id, packet } of state.held) target.write(id, packet);
   }
+}
 
-  /** Hands out the held packets and closes their account. From then on the session is charged for them. */
-  #letGo(): readonly HeldPacket[] {
-    const held = this.#held;
-    this.#held = [];
-    this.#account?.[Symbol.dispose]();
-    this.#account = undefined;
-    return held;
-  }
+function stopCollecting({ timer, account }: Extract<State, { type: 'collecting' }>): void {
+  clearTimeout(timer);
+  account[Symbol.dispose]();
 }
