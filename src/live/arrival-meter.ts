@@ -7,7 +7,7 @@
 export interface Arrival {
   /** The time since the last measurement, by the clock. */
   readonly durationMs: number;
-  /** In bits per second: of the second in which the least arrived, of the whole time, and of the second in which the most arrived. */
+  /** Bits per second: in the second in which the least arrived, over the whole time, and in the second in which the most arrived. */
   readonly bitrateBps: { readonly min: number; readonly mean: number; readonly max: number };
   /** Packets of the leading track in each second. */
   readonly framesPerSecond: number;
@@ -31,6 +31,8 @@ export class ArrivalMeter {
   #frameAt: number | undefined;
   /** The current second, and how much has arrived in it. */
   #second = { startedAt: 0, bytes: 0 };
+  /** The bits that arrived in the second with the least, and in the one with the most, since the last measurement. */
+  /** The bits that arrived in the second with the least, and in the one with the most, since the last measurement. */
   #least = Number.POSITIVE_INFINITY;
   #most = 0;
   /** The newest media time of the leading track, in seconds, and what it was at the last measurement. */
@@ -72,14 +74,14 @@ export class ArrivalMeter {
     this.#endSeconds(now);
     const durationMs = now - this.#since;
     const mean = (this.#bytes * 8 * SECOND_MS) / durationMs;
-    const isFollowed = this.#reachedS > Number.NEGATIVE_INFINITY;
+    const hasMediaTime = this.#reachedS > Number.NEGATIVE_INFINITY;
     const arrival: Arrival = {
       durationMs,
       bitrateBps: { min: Math.min(this.#least, mean), mean, max: Math.max(this.#most, mean) },
       framesPerSecond: (this.#frames * SECOND_MS) / durationMs,
       longestGapS: Math.max(this.#longestGapMs, this.#frameAt === undefined ? 0 : now - this.#frameAt) / SECOND_MS,
-      speed: isFollowed ? ((this.#reachedS - this.#measuredS) * SECOND_MS) / durationMs : 0,
-      driftS: isFollowed ? Math.max(0, now / SECOND_MS - this.#reachedS - this.#bestS) : 0,
+      speed: hasMediaTime ? ((this.#reachedS - this.#measuredS) * SECOND_MS) / durationMs : 0,
+      driftS: hasMediaTime ? Math.max(0, now / SECOND_MS - this.#reachedS - this.#bestS) : 0,
     };
     this.#since = now;
     this.#bytes = 0;

@@ -30,8 +30,8 @@ export type AttributionStore = {
 };
 
 /**
- * Finds the stream or user of a text that was sent as an address or stream key. All readings of the text are tried; the first that is found
- * counts. With none, the reason is `key_unknown`.
+ * Finds the stream or user that a text belongs to which was sent as an address or stream key. Every reading of the text is tried, and the
+ * first one that is found counts. When none is found, the reason is `key_unknown`.
  * @param right the reason when the text contains a valid stream key
  * @throws {MillraceError} `store_unavailable`
  */

@@ -28,10 +28,10 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
     node,
     clock,
     logger,
-    isWaitedFor: () => registry.isRunning,
+    hasRunningSessions: () => registry.hasRunningSessions,
     onBeat: () => {
       registry.noteViewers();
-      letSilentOnesGo(registry, claims);
+      releaseSilent(registry, claims);
     },
     onRegained: () => {
       registry.rewrite();
@@ -41,9 +41,10 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
 }
 
 /**
- * Releases the streams of silent publishers, so that such a publisher may be replaced on another node, until it is heard again.
+ * Releases the streams of silent publishers, so that another node may accept a publisher in the place of one. A stream is claimed again when
+ * its publisher is heard again.
  */
-function letSilentOnesGo(registry: SessionRegistry, claims: PublisherClaims): void {
+function releaseSilent(registry: SessionRegistry, claims: PublisherClaims): void {
   for (const [streamId, silentForMs] of registry.publishers.silences) {
     const isSilent = silentForMs >= TAKEOVER_SILENCE_MS;
     if (isSilent && claims.holds(streamId)) claims.release(streamId);

@@ -4,7 +4,7 @@
 import type { EndReason } from '#domain/session.ts';
 import type { Refusal } from '#ingest/ingest.ts';
 
-/** The end reasons that the publisher did not cause by stopping. Each of them disconnects the publisher. */
+/** The end reasons for which the service disconnects the publisher. */
 export type DisconnectReason = Extract<
   EndReason,
   | 'terminated'
@@ -18,7 +18,7 @@ export type DisconnectReason = Extract<
   | 'internal_error'
 >;
 
-/** What the encoder shows to its user. */
+/** What the publisher is told for each reason. Encoders show the sentence to their users. */
 export const DISCONNECTS: Readonly<Record<DisconnectReason, Refusal>> = {
   terminated: { code: 'terminated', reason: 'The owner of this stream ended the broadcast; it may be started again.' },
   suspended: { code: 'stream_suspended', reason: 'This stream was suspended; its owner can resume it.' },
@@ -43,7 +43,7 @@ export const DISCONNECTS: Readonly<Record<DisconnectReason, Refusal>> = {
   },
 };
 
-/** Whether nothing of the stream may be watched any more after this reason, not even by present viewers. */
+/** Whether a disconnection for this reason also ends playback, for present viewers as well. */
 export function endsPlayback(reason: DisconnectReason): boolean {
   return reason === 'suspended' || reason === 'deleted';
 }

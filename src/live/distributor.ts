@@ -10,7 +10,7 @@ const MAX_KEPT_EVENTS = 2000;
 /** What an output that is attached late gets first. */
 interface Beginning {
   readonly track: TrackEvent;
-  /** Everything since the newest keyframe. Undefined before the first keyframe of the track, and when it exceeds the limit. */
+  /** Everything since the newest keyframe. Undefined before the first keyframe of the track, and while there is more than the limits. */
   events: SessionEvent[] | undefined;
   bytes: number;
 }

@@ -52,7 +52,7 @@ test('a source that begins with a pause gets time to show its frame rate', () =>
   assert.deepEqual(hundredths(hold.passed(7.5)).slice(0, 3), [503, 507, 510]);
 });
 
-test('frames that always come later than the audio are waited for as long', () => {
+test('frames that always come later than the audio are given that much more time', () => {
   const hold = new FrameHold(0, RATE);
   for (let at = 0; at < 5; at += 0.1) {
     const times = hold.passed(at + 0.9);
@@ -61,13 +61,13 @@ test('frames that always come later than the audio are waited for as long', () =
   }
 });
 
-test('no time is given twice or before a frame that is still to come, and after no frame is there a hole, however late frames are', () => {
+test('however late frames are, the last one is repeated without a hole, and never at or after the time of the next frame', () => {
   const step = fc.record({ apartMs: fc.integer({ min: 10, max: 4000 }), lateMs: fc.integer({ min: 0, max: 390 }) });
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 50 }), (steps) => {
       const hold = holdAt(0);
       let shown = 0;
-      let soundMs = 0;
+      let audioMs = 0;
       let atMs = 0;
       const take = (times: readonly number[]) => {
         for (const time of times) {
@@ -77,9 +77,9 @@ test('no time is given twice or before a frame that is still to come, and after 
       };
       for (const { apartMs, lateMs } of steps) {
         atMs += apartMs;
-        for (; soundMs < atMs + lateMs; soundMs += 21) take(hold.passed(soundMs / 1000));
+        for (; audioMs < atMs + lateMs; audioMs += 21) take(hold.passed(audioMs / 1000));
         take(hold.sawFrame(atMs / 1000, atMs / 1000));
-        assert.ok(atMs / 1000 > shown, 'the frame comes too late');
+        assert.ok(atMs / 1000 > shown, 'a repeat is not before this frame');
         assert.ok(atMs / 1000 - shown < 0.9, 'the previous frame was shown for too long');
         shown = atMs / 1000;
       }

@@ -1,6 +1,6 @@
 /**
- * Decides when the last frame is held, because a publisher may send no frames for a while, such as for a screen on which nothing moves,
- * while its audio continues.
+ * Decides when the last frame is held. A publisher may send no frames for a while although its audio continues, for example while nothing
+ * moves on the screen that it shows.
  *
  * A transcoder cannot distinguish a pause from a late frame, and the frames that its encoders hold back would wait for the next one,
  * however long that takes. Pure: no clock.
@@ -14,6 +14,8 @@ const MAX_HELD_S = 15;
 
 /** The frame hold for one connection of a publisher. Times are seconds of session time. */
 export class FrameHold {
+  /** The latest time that was reported as reached. */
+  /** The latest time that was reported as reached. */
   #passedS = Number.NEGATIVE_INFINITY;
   /** How late the newest frame came: how far the audio was ahead of it. The next frame may be as late. */
   #lateS = 0;
@@ -52,7 +54,7 @@ export class FrameHold {
 
   /**
    * Notes that time has reached this point: audio of this time came or, for a source without audio, the clock says so.
-   * @returns the times at which the last frame is to be repeated; no frame for any of these times is still to come
+   * @returns the times at which the last frame is to be repeated; no frame is expected any more for any of these times
    */
   passed(atS: number): readonly number[] {
     this.#passedS = Math.max(this.#passedS, atS);

@@ -34,7 +34,7 @@ test('a gap that was reported in pieces is one line once media follows, with its
   ]);
 });
 
-test('a gap whose reason changes is two', () => {
+test('a gap whose reason changes is logged as two gaps', () => {
   const { log, lines, time } = setUp();
   log.write('720p', gap(4, 5, 'lost'));
   time.monotonic = 1000;
@@ -47,7 +47,7 @@ test('a gap whose reason changes is two', () => {
   ]);
 });
 
-test('a rendition with a gap after every frame is a line a second', () => {
+test('a rendition with a gap after every frame makes one line a second', () => {
   const { log, lines, time } = setUp();
   for (let frame = 0; frame < 100; frame += 1) {
     time.monotonic = frame * 20;

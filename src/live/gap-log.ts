@@ -35,7 +35,7 @@ export class GapLog implements SessionOutput {
   }
 
   write(id: RenditionId, event: SessionEvent): void {
-    // A configuration that changes does not end a gap. The packets do to which it belongs.
+    // A change of the configuration does not end a gap. The first packet with the new configuration does.
     if (event.type === 'track') return;
     const gap = this.#gaps.get(id);
     const why = event.type === 'gap' ? event.why : undefined;

@@ -88,8 +88,11 @@ export interface Audience {
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
   /** Notes that another node has served these viewers of a stream. */
   watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
-  /** Hands out, once each, the names of viewers that the stream's own node does not know yet, or was not told about for some seconds. */
-  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[];
+  /**
+   * Hands out the names of viewers that are to be reported to the stream's own node: those that it does not know yet, and those last reported
+   * some seconds ago. Each name is handed out once.
+   */
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[];
   /** Notes that media was sent to a viewer or a cache. */
   delivered(playbackId: PlaybackId, sizeBytes: number): void;
 }

@@ -8,8 +8,9 @@ import type { Stream } from '#domain/stream.ts';
 import type { Milliseconds } from '#lib/units.ts';
 
 /**
- * Makes a session of a stream whose publisher has just begun. @param nodeId the node it runs on @param at the wall-clock time of its
- * beginning
+ * Makes a session of a stream whose publisher has just begun.
+ * @param nodeId the node it runs on
+ * @param at the wall-clock time at which it begins
  */
 export function newSession(stream: Stream, nodeId: NodeId, at: Milliseconds): Session {
   return {

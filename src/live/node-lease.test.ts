@@ -16,7 +16,7 @@ async function setUp(t: TestContext) {
   const world = {
     isAway: false,
     hadLapsed: false,
-    isWaitedFor: false,
+    hasRunningSessions: false,
     /** The promise that the next answer waits for. */
     answer: undefined as Promise<void> | undefined,
     /** Whether a delayed answer reports that the lease had run out. */
@@ -45,7 +45,7 @@ async function setUp(t: TestContext) {
     node: { id: newNodeId(), url: 'http://a' },
     clock: { now: () => ms(now), monotonic: () => ms(now) },
     logger: silentLogger,
-    isWaitedFor: () => world.isWaitedFor,
+    hasRunningSessions: () => world.hasRunningSessions,
     onBeat: () => {},
     onRegained: () => told.push('regained'),
   });
@@ -152,7 +152,7 @@ test('a lease is given up at the end, but left to run out when sessions wait for
   assert.equal(first.told.at(-1), 'left');
   t.mock.timers.reset();
   const second = await setUp(t);
-  second.world.isWaitedFor = true;
+  second.world.hasRunningSessions = true;
   await second.lease[Symbol.asyncDispose]();
   assert.equal(second.told.includes('left'), false);
 });

@@ -22,8 +22,8 @@ export interface NodeLeaseOptions {
   readonly logger: Logger;
   /** Called at every beat, whether or not the store answers. */
   readonly onBeat: () => void;
-  /** Whether this process has sessions that are to continue after its restart. */
-  readonly isWaitedFor: () => boolean;
+  /** Whether this process has sessions that have not ended, so that they are to continue after its restart. */
+  readonly hasRunningSessions: () => boolean;
   /** Called when the lease had run out, so that another node may have ended the sessions of this one. */
   readonly onRegained: () => void;
 }
@@ -59,12 +59,12 @@ export class NodeLease implements AsyncDisposable {
     await this.#options.store.nodes.renew(this.#node, LEASE_MS);
   }
 
-  /** Gives the lease up. When sessions wait, it is left to run out, so that a restart within that time finds them. */
+  /** Gives the lease up. While sessions run, it is left to run out instead, so that a process that starts within that time resumes them. */
   async [Symbol.asyncDispose](): Promise<void> {
-    const { store, isWaitedFor, logger } = this.#options;
+    const { store, hasRunningSessions, logger } = this.#options;
     clearInterval(this.#timer);
     await this.#beating;
-    if (isWaitedFor()) return;
+    if (hasRunningSessions()) return;
     try {
       await store.nodes.leave(this.#node.id);
     } catch (error) {
@@ -90,7 +90,7 @@ export class NodeLease implements AsyncDisposable {
     if (clock.monotonic() - startedAt > LEASE_MS) await this.#renew();
   }
 
-  /** Renews the lease. It never rejects: while the store is down, the next beat tries again. */
+  /** Renews the lease. Never rejects: while the store is down, the next beat tries again. */
   async #renew(): Promise<void> {
     const { store, clock, logger, onRegained } = this.#options;
     const askedAt = clock.monotonic();

@@ -3,7 +3,7 @@
  */
 import { hostname } from 'node:os';
 
-/** The forms in which all addresses of a machine are written. */
+/** The addresses that stand for every address of a machine. */
 const ALL_ADDRESSES: readonly string[] = ['0.0.0.0', '::'];
 
 /** The origin of a URL that has no path, user or password. Undefined for any other text. */

@@ -151,13 +151,13 @@ test('other nodes learn of an attempt, and an attempt is forgotten after a day',
   assert.deepEqual([here.recent, there.recent], [[], []]);
 });
 
-test('what another process announces is not trusted to be whole', () => {
+test('an attempt that another process announces is ignored unless it is complete', () => {
   for (const text of ['', '{', 'null', '1', '{"reason":"toString"}', '{"reason":"key_unknown","at":1}', '[]']) {
     assert.equal(refusedPublishOf(text), undefined, text);
   }
 });
 
-test('the end of a publisher is told with its reason and what the connection ended with', async (t) => {
+test('the end of a publisher is reported with its reason and the code with which its connection ended', async (t) => {
   const { open, events } = setUp(t);
   const attempts = open();
   attempts.disconnected(ENCODER, stream, { reason: 'connection_lost', connectedAt: ms(5), cause: 'ECONNRESET' });

@@ -28,7 +28,7 @@ const MAX_LOOKUPS = 64;
 /** The most attempts that a node announces to the others. */
 const ANNOUNCED = { perMinute: 120, atOnce: 20 } as const;
 
-/** The reasons for refusals of the gate when the stream key is right. Refusals with other codes are not reported to the owner. */
+/** What the owner is told about a refusal of a publisher whose stream key is valid. Refusals with other codes are not reported. */
 const REASONS: Partial<Record<Refusal['code'], RefusedAttempt>> = {
   stream_key_in_use: 'already_live',
   stream_suspended: 'stream_suspended',
@@ -124,7 +124,7 @@ export class PublishAttempts implements AsyncDisposable {
     this.#refused(encoder, { reason, message: REFUSED_ATTEMPTS[reason], streamId: undefined, userId: undefined });
   }
 
-  /** Notes that an encoder with a right key was refused. */
+  /** Notes that an encoder whose stream key is valid was refused. */
   refused(encoder: Encoder, stream: Stream, refusal: Refusal, isUserSuspended = false): void {
     const reason = isUserSuspended ? 'user_suspended' : REASONS[refusal.code];
     if (reason === undefined) return;

@@ -1,6 +1,7 @@
 /**
- * Decides who may publish. It checks the stream key and whether its sender guesses keys, suspensions, the registry's limits, how often the
- * user's publishers begin, and whether another node has a publisher of the stream.
+ * Decides who may publish. It checks whether the address has sent too many wrong keys, whether the stream key is valid, whether the stream
+ * or its user is suspended, the registry's limits, how often the user's publishers begin, and whether another node has a publisher of the
+ * stream.
  */
 import { MillraceError } from '#domain/errors.ts';
 import type { StreamId, UserId } from '#domain/ids.ts';
@@ -35,7 +36,7 @@ export interface PublishGateOptions {
   readonly attempts: Pick<PublishAttempts, 'wrongKey' | 'throttled' | 'refused' | 'unplayable' | 'disconnected'>;
   /** Undefined when no other node can have the stream's publisher. */
   readonly claims: PublisherClaims | undefined;
-  /** Called with the stream of a right key before its publisher is judged, so that a test picture makes room for it. */
+  /** Called with the stream of a valid key before its publisher is accepted or refused, so that a test picture makes room for it. */
   readonly onArriving: (streamId: StreamId, protocol: string) => void;
   /** Called with the stream of every accepted publisher, as it was read before. */
   readonly onAccepted: (stream: Stream) => void;
@@ -45,7 +46,7 @@ export interface PublishGateOptions {
 export function createPublishGate(options: PublishGateOptions): PublishGate {
   const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
   const { attempts, clock } = options;
-  const begun = new QuotaBuckets(options.clock);
+  const starts = new QuotaBuckets(options.clock);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     if (throttle.retryAfterS(request.remoteAddress) > 0) {
@@ -100,7 +101,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   function tooOften(userId: UserId, { publishers, publishesPerMinute: perMinute }: Quotas): Refusal | undefined {
     if (perMinute === 0) return undefined;
     const atOnce = Math.max(perMinute, publishers === 0 ? maxPublishers : publishers);
-    const { allowed, retryAfterS } = begun.take(userId, { perMinute, atOnce });
+    const { allowed, retryAfterS } = starts.take(userId, { perMinute, atOnce });
     if (allowed) return undefined;
     const reason = `The publishers of this account began more than ${perMinute} times in a minute, which is the limit; try again in ${retryAfterS} s.`;
     return { code: 'quota_exceeded', reason };
@@ -157,7 +158,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   };
 }
 
-/** An accepted request to publish a stream. */
+/** A request to publish a stream, with the quotas of the stream's user. */
 interface Publish {
   readonly stream: Stream;
   readonly request: PublishRequest;

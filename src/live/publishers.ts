@@ -19,10 +19,10 @@ export const STREAM_KEY_IN_USE: Refusal = {
 };
 
 /**
- * This part of all places is reserved for users that have fewer publishers than there are reserved places, so that a user with many
+ * This share of all places is reserved for users that have fewer publishers than there are reserved places, so that a user with many
  * publishers cannot keep everybody else out. A user without a limit, such as an admin, may take these places, too.
  */
-const KEPT_PART = 0.1;
+const RESERVED_SHARE = 0.1;
 
 /** An accepted publisher. */
 export interface Publisher {
@@ -84,7 +84,7 @@ export class Publishers {
   }
 
   /** Whether this is the stream's publisher. */
-  isBy(streamId: StreamId, intake: Intake): boolean {
+  isPublisher(streamId: StreamId, intake: Intake): boolean {
     return this.#publishers.get(streamId)?.intake === intake;
   }
 
@@ -114,9 +114,9 @@ export class Publishers {
       const reason = `This account already has ${own} publishers, and may have ${atMost}; stop another one first.`;
       return { code: 'quota_exceeded', reason };
     }
-    const kept = Math.floor(this.#limit * KEPT_PART);
+    const reserved = Math.floor(this.#limit * RESERVED_SHARE);
     const free = this.#limit - this.#publishers.size;
-    if (free > kept || (free > 0 && (atMost === 0 || own < kept))) return undefined;
+    if (free > reserved || (free > 0 && (atMost === 0 || own < reserved))) return undefined;
     return { code: 'too_many_publishers', reason: 'The server has reached its limit of publishers; try again later.' };
   }
 

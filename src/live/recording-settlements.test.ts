@@ -67,7 +67,7 @@ describe('settlements of recordings', () => {
     assert.equal(attempts, 3);
   });
 
-  it('store now and then how much there is of a recording that runs', async () => {
+  it('store the extent of a running recording from time to time', async () => {
     const asset = recording({ phase: 'recording' });
     const { settlements, told } = settlementsOf([asset], {
       running: () => ({ extent: { ...SOME_EXTENT, tracks: [] } }) as never,

@@ -21,7 +21,7 @@ export class Retirements implements Disposable {
     this.#errors = errors;
   }
 
-  /** Discards a session later. */
+  /** Discards a session once the time has passed. */
   schedule(session: LiveSession): void {
     const retire = () => {
       try {
@@ -39,7 +39,7 @@ export class Retirements implements Disposable {
     this.#timers.delete(session);
   }
 
-  /** Cancels all. */
+  /** Cancels the discarding of all sessions. */
   [Symbol.dispose](): void {
     for (const timer of this.#timers.values()) clearTimeout(timer);
     this.#timers.clear();

@@ -12,7 +12,7 @@ import type { Track } from '#media/track.ts';
 import { KeyframeMeter } from './keyframe-meter.ts';
 
 /** The desired duration. A segment is cut at the first keyframe after it. */
-const ASKED_DURATION_S = 2;
+const DESIRED_DURATION_S = 2;
 /** How far other tracks may be ahead of a leader that is about to cut. When they are further ahead, the leader has paused. */
 const LEADER_LATE_S = 0.35;
 /** The number of remembered cuts, far more than the renditions can be apart. */
@@ -47,7 +47,11 @@ export class SegmentMarker {
   #phase: Phase;
   #cuts: readonly Cut[] = [];
   #nextOrdinal = 0;
+  /** The number of segments so far that are marked as a discontinuity. */
+  /** The number of segments so far that are marked as a discontinuity. */
   #discontinuities = 0;
+  /** The decoding time of the leader's newest packet, in seconds. */
+  /** The decoding time of the leader's newest packet, in seconds. */
   #lastLeaderS = 0;
   readonly #keyframes = new KeyframeMeter();
   /**
@@ -123,12 +127,12 @@ export class SegmentMarker {
     if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
     const lengthS = atS - phase.startS;
     const { missed } = phase;
-    if (missed !== undefined && lengthS < ASKED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
+    if (missed !== undefined && lengthS < DESIRED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
       this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
       return marked(packet, missed);
     }
     const isTooLong = lengthS + toleranceS > this.#targetDurationS;
-    const isLongEnough = lengthS + toleranceS >= ASKED_DURATION_S;
+    const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
     // not used, a segment would begin without a keyframe.
     const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + toleranceS;

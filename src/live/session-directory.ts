@@ -1,5 +1,5 @@
 /**
- * Answers questions of the API and the origin about the sessions of this process, and receives who watches.
+ * Answers questions of the API and the origin about the sessions of this process, and notes who watches them.
  */
 import type { HealthSample } from '#domain/health-sample.ts';
 import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain/ids.ts';
@@ -97,8 +97,8 @@ export class SessionDirectory implements LiveDirectory, Audience {
     sessions.newestOf(playbackId)?.watchedBy(viewers.countOf(playbackId));
   }
 
-  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
-    return this.#options.viewers.takeUntold(playbackId, atMost);
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[] {
+    return this.#options.viewers.takeUnreported(playbackId, atMost);
   }
 
   delivered(playbackId: PlaybackId, sizeBytes: number): void {

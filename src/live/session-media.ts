@@ -68,7 +68,7 @@ export interface SessionMediaOptions {
   readonly onOutputFailed: (output: SessionOutput, error: unknown) => void;
 }
 
-/** What the media of a session continues. */
+/** Whether media is being written, and from when on it may continue. */
 type Progress =
   | { readonly type: 'before_media' } // nothing has been written in this process
   | { readonly type: 'running'; readonly timeline: Timeline }
@@ -101,7 +101,7 @@ export class SessionMedia implements AsyncDisposable {
   #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
-  /** Whether the newest publisher has the tracks of the one before, so that its media continues without a discontinuity. Set until it starts. */
+  /** Whether the newest publisher, whose media has not started, has the tracks of the one before, so that no discontinuity is needed. */
   #isUnchanged = false;
   /** Whether a configuration changed, so that media continues at the leader's next keyframe. */
   #hasChanged = false;
@@ -239,7 +239,7 @@ export class SessionMedia implements AsyncDisposable {
 
   /**
    * Must be called regularly. Holds the last frame while a source without audio pauses, and writes gaps while no media is received. After a
-   * minute without packets, the media of a publisher that is still connected restarts.
+   * minute without packets, media stops, and starts again with the leader's next keyframe.
    */
   pace(): void {
     const elapsedS = this.#elapsedS();
@@ -377,7 +377,10 @@ export class SessionMedia implements AsyncDisposable {
     }
   }
 
-  /** Writes gaps for every rendition. The packets that a transcoder held when media stopped may still come for a moment. */
+  /**
+   * Writes gaps for every rendition while no media is received. Those of transcoded renditions are written a little later, because the
+   * transcoder may still hand out packets that it held when media stopped.
+   */
   #writeAway(untilS: number): void {
     this.#marker.pass(untilS);
     this.#video.fillUntil(untilS);

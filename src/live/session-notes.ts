@@ -10,7 +10,7 @@ import type { SessionChange } from '#store/store.ts';
 import type { LiveSession } from './live-session.ts';
 import type { SessionJournal } from './session-journal.ts';
 
-/** How often a session is written while media is received: more often when other processes have no other source of information. */
+/** How often a session is written while media is received. It is more often where other processes read its state from the store. */
 const EVERY_MS = { alone: 10_000, shared: 5000 };
 
 /** The options of notes. */
@@ -32,7 +32,7 @@ export class SessionNotes {
   readonly #options: SessionNotesOptions;
   /** The sessions that are in the store or are being written to it. */
   readonly #written = new WeakSet<LiveSession>();
-  /** The warnings of each session that were reported as events and not as cleared. */
+  /** The warnings of each session that were reported, and whose end was not reported yet. */
   readonly #warned = new WeakMap<LiveSession, ReadonlySet<WarningCode>>();
 
   constructor(options: SessionNotesOptions) {

@@ -185,7 +185,7 @@ export class SessionRegistry implements AsyncDisposable {
   }
 
   /** Whether any session has not ended. */
-  get isRunning(): boolean {
+  get hasRunningSessions(): boolean {
     return this.#sessions.count('ended') < this.#sessions.size;
   }
 
@@ -246,7 +246,7 @@ export class SessionRegistry implements AsyncDisposable {
     }
   }
 
-  /** Writes every running session again, as if nothing had been written. */
+  /** Writes the whole state of every running session again, because another node may have ended it. */
   rewrite(): void {
     for (const session of this.#sessions.all) {
       if (session.state.phase !== 'ended') this.#notes.again(session, this.directory.isActive(session));
@@ -258,7 +258,7 @@ export class SessionRegistry implements AsyncDisposable {
     this.#notes.restored(this.#addSession(record, state));
   }
 
-  /** Refuses new publishers and discards all media. Publishers must have been disconnected. */
+  /** Refuses new publishers, and discards all sessions with their media. Publishers must have been disconnected before. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing = true;
     this.#retirements[Symbol.dispose]();
@@ -296,7 +296,7 @@ export class SessionRegistry implements AsyncDisposable {
 
   /** Disconnects a publisher, unless another one has taken its place. */
   #disconnectIntake(streamId: StreamId, intake: Intake, reason: DisconnectReason): void {
-    if (this.#publishers.isBy(streamId, intake)) this.disconnect(streamId, reason);
+    if (this.#publishers.isPublisher(streamId, intake)) this.disconnect(streamId, reason);
   }
 
   #hasAnythingOf(userId: UserId): boolean {

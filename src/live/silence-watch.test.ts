@@ -11,7 +11,7 @@ const packet = (hex: string) => {
 const silence = packet('211004608c1c');
 const sound = packet('0118381096682a31a0851af8');
 
-test('silence is counted from its beginning until there is sound, or the audio begins anew', () => {
+test('silence is measured from its beginning until the audio is no longer silent, or restarts', () => {
   const watch = new SilenceWatch();
   const feed = (from: number, until: number, what: typeof silence) => {
     for (let at = from; at < until; at += 0.02) watch.add(AUDIO_TRACK, what, at);
@@ -25,7 +25,7 @@ test('silence is counted from its beginning until there is sound, or the audio b
   assert.equal(watch.silentS, 0);
 });
 
-test('audio of other codecs is not looked at', () => {
+test('audio of other codecs is not inspected', () => {
   const watch = new SilenceWatch();
   for (let at = 0; at < 30; at += 1) watch.add({ ...AUDIO_TRACK, codec: 'opus' }, silence, at);
   assert.equal(watch.silentS, 0);

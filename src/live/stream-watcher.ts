@@ -35,7 +35,7 @@ export class StreamWatcher implements Disposable {
   readonly #options: StreamWatcherOptions;
   readonly #listening: Disposable;
   readonly #timer: NodeJS.Timeout;
-  /** The streams to be read. Only streams that run in this process are added. */
+  /** The streams, and the users, that are due to be read. Only streams that run in this process are added. */
   readonly #streams = new Set<StreamId>();
   readonly #users = new Set<UserId>();
   #looking = false;
@@ -103,7 +103,8 @@ export class StreamWatcher implements Disposable {
   }
 
   /**
-   * Reads the named streams, one read at a time. Streams named in the meantime are read next. After a failure all streams are read again.
+   * Reads the streams and users that are due, one query at a time, and then those that became due in the meantime. After a failure, all are
+   * read again.
    */
   async #look(): Promise<void> {
     if (this.#looking) return;

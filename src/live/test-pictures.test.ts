@@ -54,7 +54,7 @@ function setUp(t: TestContext, options: Partial<TestPicturesOptions> = {}) {
 
 const stream = someStream(newUserId());
 
-test('a test picture is published through the gate for a minute, and a repeat lets it go on', async (t) => {
+test('a test picture is published through the gate for a minute, and a second start extends it', async (t) => {
   const { pictures, requests, ends, running } = setUp(t);
   assert.equal(await pictures.start(stream), 61_000);
   assert.deepEqual([requests[0]?.encoder, requests[0]?.protocol], ['Millrace test picture', 'test']);
@@ -66,7 +66,7 @@ test('a test picture is published through the gate for a minute, and a repeat le
   assert.deepEqual([running(), ends], [0, ['unpublished']]);
 });
 
-test('it stops when it is told to, here or elsewhere, when it is disconnected, and when its process ends', async (t) => {
+test('a test picture stops when this or another node is asked to stop it, when it is disconnected, and when its process ends', async (t) => {
   const { pictures, requests, drawn, running, listeners } = setUp(t);
   await pictures.start(stream);
   await pictures.stop(stream.id);
@@ -87,7 +87,7 @@ test('it stops when it is told to, here or elsewhere, when it is disconnected, a
   await assert.rejects(pictures.start(stream), isMillraceError('test_picture_unavailable'));
 });
 
-test('it is refused without FFmpeg, beside an encoder, and where there are too many', async (t) => {
+test('a test picture is refused without FFmpeg, while an encoder publishes, and when there are too many', async (t) => {
   const none = setUp(t, { draw: undefined });
   await assert.rejects(none.pictures.start(stream), isMillraceError('test_picture_unavailable'));
   t.mock.timers.reset();

@@ -10,7 +10,7 @@ import type { Packet } from '#media/packet.ts';
 import type { AudioTrack, TrackId } from '#media/track.ts';
 import type { SelectedTrack } from './track-selection.ts';
 
-/** A timestamp further than this from the position of its track does not continue it. */
+/** A packet whose timestamp is further than this from the position of its track does not continue the track. */
 const JUMP_S = 1;
 /**
  * How far media may be ahead of the wall clock, in seconds. An encoder that had to wait for its connection sends its queue in one burst,

@@ -148,7 +148,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     };
   }
 
-  /** For how long the picture has been black or frozen. Undefined where nothing is transcoded. */
+  /** For how long the video has been black or frozen. Undefined where nothing is transcoded. */
   get pictureState(): PictureState | undefined {
     return this.#transcoder?.stats.picture;
   }

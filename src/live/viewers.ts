@@ -19,7 +19,7 @@ const PROBABLY_LEFT_MS = 6000;
  */
 const RENEWED_EVERY_MS = 2000;
 /** How often a watching viewer is reported to the node of the stream: often enough that it is never forgotten there. */
-const TOLD_EVERY_MS = 3000;
+const REPORTED_EVERY_MS = 3000;
 /** The number of viewers on other nodes that are remembered. When it is exceeded, the one reported longest ago is forgotten. */
 const MAX_ELSEWHERE = 1_000_000;
 
@@ -54,7 +54,7 @@ interface Viewing {
   /** The monotonic time at which it last took its places. */
   placedAt: number;
   /** The monotonic time at which it was last reported to another node. */
-  toldAt: number;
+  reportedAt: number;
 }
 
 /** The places of one user's viewers. */
@@ -84,7 +84,7 @@ export class Viewers {
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();
   /** The viewers of each playback id that are to be reported to another node. */
-  readonly #untold = new Map<PlaybackId, Set<Viewing>>();
+  readonly #unreported = new Map<PlaybackId, Set<Viewing>>();
   readonly #clock: Clock;
 
   constructor(limit: number, clock: Clock) {
@@ -134,14 +134,14 @@ export class Viewers {
       rendition: undefined,
       seenAt: now,
       placedAt: now,
-      toldAt: Number.NEGATIVE_INFINITY,
+      reportedAt: Number.NEGATIVE_INFINITY,
     };
     viewing.seenAt = now;
     if (!isPlaced) viewing.placedAt = now;
     if (viewer.rendition !== undefined) this.#watches(viewing, viewer.rendition);
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
     this.#here.set(key, viewing); // at the end, because all others have been idle for longer
-    if (now - viewing.toldAt >= TOLD_EVERY_MS) this.#toTell(viewing);
+    if (now - viewing.reportedAt >= REPORTED_EVERY_MS) this.#toReport(viewing);
     return true;
   }
 
@@ -171,18 +171,18 @@ export class Viewers {
    * Hands out the names of viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have sent a
    * request since. Each name is handed out once.
    */
-  takeUntold(playbackId: PlaybackId, atMost: number): readonly string[] {
-    const untold = this.#untold.get(playbackId);
-    if (untold === undefined) return [];
-    const toldAt = this.#clock.monotonic();
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[] {
+    const unreported = this.#unreported.get(playbackId);
+    if (unreported === undefined) return [];
+    const reportedAt = this.#clock.monotonic();
     const names: string[] = [];
-    for (const viewing of untold) {
+    for (const viewing of unreported) {
       if (names.length >= atMost) break;
-      untold.delete(viewing);
-      viewing.toldAt = toldAt;
+      unreported.delete(viewing);
+      viewing.reportedAt = reportedAt;
       names.push(viewing.name);
     }
-    if (untold.size === 0) this.#untold.delete(playbackId);
+    if (unreported.size === 0) this.#unreported.delete(playbackId);
     return names;
   }
 
@@ -244,9 +244,9 @@ export class Viewers {
     const user = this.#users.get(ofUser);
     user?.places.leave(key);
     if (user?.places.size === 0) this.#users.delete(ofUser);
-    const untold = this.#untold.get(playbackId);
-    untold?.delete(viewing);
-    if (untold?.size === 0) this.#untold.delete(playbackId);
+    const unreported = this.#unreported.get(playbackId);
+    unreported?.delete(viewing);
+    if (unreported?.size === 0) this.#unreported.delete(playbackId);
     if (!this.#elsewhere.has(key)) this.#change(playbackId, -1);
   }
 
@@ -255,11 +255,11 @@ export class Viewers {
     if (!this.#here.has(key)) this.#change(playbackId, -1);
   }
 
-  #toTell(viewing: Viewing): void {
+  #toReport(viewing: Viewing): void {
     const { playbackId } = viewing;
-    const untold = this.#untold.get(playbackId);
-    if (untold === undefined) this.#untold.set(playbackId, new Set([viewing]));
-    else untold.add(viewing);
+    const unreported = this.#unreported.get(playbackId);
+    if (unreported === undefined) this.#unreported.set(playbackId, new Set([viewing]));
+    else unreported.add(viewing);
   }
 
   /** Moves a viewer to another rendition, or to none. */

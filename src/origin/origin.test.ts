@@ -55,7 +55,7 @@ async function originOf(
     samples: () => undefined,
     delivered: () => {},
     watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
-    takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
+    takeUnreported: (id, atMost) => viewers.takeUnreported(id, atMost),
   };
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } }); // as in `http`
   // Replaces the server's own error handler, which belongs to another folder.

@@ -73,7 +73,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     samples: () => undefined,
     delivered: () => {},
     watchedElsewhere: () => assert.fail('no node sends requests to this one'),
-    takeUntold: (id, atMost) => viewers.takeUntold(id, atMost),
+    takeUnreported: (id, atMost) => viewers.takeUnreported(id, atMost),
   };
   const store = { sessions: { newest: found, byMediaPath: found }, users: { get: async () => undefined } };
   const app = fastify();

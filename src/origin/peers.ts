@@ -36,7 +36,7 @@ export interface PeersOptions extends PeerClientOptions {
   readonly owners: Owners;
   readonly viewers: ViewerNames;
   /** Knows which viewers another node has not been told about yet. */
-  readonly audience: Pick<Audience, 'takeUntold'>;
+  readonly audience: Pick<Audience, 'takeUnreported'>;
   readonly clock: Clock;
 }
 
@@ -82,7 +82,7 @@ export class Peers implements AsyncDisposable {
     let isOwn = false;
     const ask = async (signal: AbortSignal): Promise<Received> => {
       isOwn = true;
-      const names = isPlaylist ? audience.takeUntold(playbackId, MAX_TOLD) : [];
+      const names = isPlaylist ? audience.takeUnreported(playbackId, MAX_TOLD) : [];
       const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, names) };
       try {
         return await receive(await this.#client.get(origin, url, { headers, signal }), keptForMs);

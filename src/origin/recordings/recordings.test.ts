@@ -225,7 +225,7 @@ async function setUp(
     watchedElsewhere: (id) => void watched.push(id),
     samples: () => undefined,
     delivered: () => {},
-    takeUntold: () => [],
+    takeUnreported: () => [],
   };
   const pair = signing ?? someSigningPair(userId);
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 } });

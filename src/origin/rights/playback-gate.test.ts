@@ -89,7 +89,7 @@ async function setUp(
     samples: () => undefined,
     delivered: () => {},
     watchedElsewhere: () => undefined,
-    takeUntold: () => [],
+    takeUnreported: () => [],
   };
   const reports: RefusalReport[] = [];
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true }, trustProxy: true });
