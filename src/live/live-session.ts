@@ -41,7 +41,7 @@ export const LEAD_IN_MS = 1000;
 /** How often the media and the reconnect window are checked. It is shorter than a part, so that playlists keep advancing in time. */
 const PACE_MS = 250;
 
-/** The seconds of black, of a picture that does not move, and of silence, after which the owner is told. */
+/** The seconds of black video, of frozen video and of silent audio after which a warning is raised. */
 const BLACK_AFTER_S = 10;
 const FROZEN_AFTER_S = 30;
 const SILENT_AFTER_S = 20;
@@ -58,23 +58,29 @@ export interface LiveSessionOptions {
   readonly owner: TranscoderOwner;
   readonly targetDurationS: number;
   readonly reconnectWindowS: number;
-  /** How often {@link onSeen} is called while the session is live. */
+  /** How often {@link onSeen} is called while media is received, in milliseconds. */
   readonly seenEveryMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly errors: InternalErrors;
-  /** Begins its recording, if it has one. */
+  /** Begins the session's recording. Called once, and only if the session is recorded. */
   readonly beginRecording: (request: RecordingRequest) => Recorder;
   /** Called when the end of its recording is durable. */
   readonly onRecorded: (session: Session, extent: RecordingExtent) => void;
   /** Called after every change of state. */
   readonly onState: (session: LiveSession) => void;
-  /** Called from time to time while media is received, and when the tracks changed. */
+  /** Called when `seenEveryMs` has passed while media is received, and when the tracks changed. */
   readonly onSeen: (session: LiveSession) => void;
   /** Called when the session ended although its publisher did not leave, so that the publisher must be disconnected. */
   readonly onEndedByService: (reason: DisconnectReason) => void;
 }
+
+/** Whether the session has a publisher, even one whose media is not playable yet. */
+type Publisher = {
+  /** The monotonic time at which a session whose media was interrupted stops waiting for a publisher. */
+  readonly giveUpAt: number;
+} & ({ readonly type: 'absent' } | { readonly type: 'connected'; readonly encoder: string | undefined });
 
 /**
  * A session in memory. Its owner calls {@link LiveSession.publisherLost} or {@link LiveSession.end}. An end is final. An error that is
@@ -90,22 +96,15 @@ export class LiveSession implements AsyncDisposable {
   readonly #recorder: Recorder | undefined;
   readonly #samples = new SampleRing();
   #peakViewers: number;
-  /** The number of viewers that was last noted. */
-  #notedViewers: number;
   #name: string;
   #state: SessionState;
+  #publisher: Publisher = { type: 'absent', giveUpAt: Number.POSITIVE_INFINITY };
   #pacer: NodeJS.Timeout | undefined;
-  /** The monotonic time at which the session stops waiting for a lost publisher. */
-  #giveUpAt = Number.POSITIVE_INFINITY;
-  /** Whether there is a publisher, even if none of its media is playable yet. */
-  #hasPublisher = false;
   #hasPlayed = false;
-  /** The encoder's name for itself. */
-  #encoder: string | undefined;
   #seenAt: Milliseconds;
-  #seenWrittenAt: Milliseconds;
+  /** When {@link LiveSessionOptions.onSeen} was last called because media was received. */
+  #reportedAt: Milliseconds;
   readonly #guard: Guard = guardWith((where, error) => this.#failed(where, error));
-  #hasFailed = false;
 
   /**
    * @param state `starting` for a new session, `reconnecting` for one resumed after a restart
@@ -117,10 +116,9 @@ export class LiveSession implements AsyncDisposable {
     this.#state = state;
     this.#logger = options.logger.child({ sessionId: record.id, streamId: record.streamId });
     this.#name = record.name;
-    this.#notedViewers = record.viewers;
     this.#peakViewers = record.totals.peakViewers;
     this.#seenAt = record.lastSeen;
-    this.#seenWrittenAt = record.lastSeen;
+    this.#reportedAt = record.lastSeen;
     this.presentation = options.createPresentation({
       onFirstPart: () => {
         this.#hasPlayed = true;
@@ -155,7 +153,7 @@ export class LiveSession implements AsyncDisposable {
     this.#media.attach(this.presentation);
     this.#media.attach(new GapLog({ clock, logger: this.#logger }));
     if (state.phase === 'reconnecting') {
-      this.#giveUpAt = clock.monotonic() + Math.max(0, state.until - clock.now());
+      this.#publisher = { type: 'absent', giveUpAt: clock.monotonic() + Math.max(0, state.until - clock.now()) };
       this.#pace();
     }
   }
@@ -169,12 +167,12 @@ export class LiveSession implements AsyncDisposable {
     return this.#name;
   }
 
-  /** When media was last received. Before the first packet, when the session began. */
+  /** When media was last received, or when the session began if none was. */
   get lastSeen(): Milliseconds {
     return this.#seenAt;
   }
 
-  /** The media received and made in total, including earlier processes. */
+  /** The media received and made so far, by this process and by earlier ones. */
   get totals(): SessionTotals {
     const { totals } = this.record;
     const here = this.#media.totals;
@@ -194,7 +192,7 @@ export class LiveSession implements AsyncDisposable {
     return this.#media.rates;
   }
 
-  /** Whether any of it could be watched. */
+  /** Whether any media of the session could be watched in this process. */
   get hasPlayed(): boolean {
     return this.#hasPlayed;
   }
@@ -204,7 +202,7 @@ export class LiveSession implements AsyncDisposable {
     return this.#media.thumbnail;
   }
 
-  /** Whether it has a transcoder. */
+  /** Whether the session has a transcoder now. */
   get isTranscoding(): boolean {
     return this.#media.isTranscoding;
   }
@@ -217,7 +215,7 @@ export class LiveSession implements AsyncDisposable {
   /** The present health, computed at each call. */
   get health(): SessionHealth {
     return {
-      encoder: this.#encoder,
+      encoder: this.#publisher.type === 'connected' ? this.#publisher.encoder : undefined,
       ...this.#media.health,
       hasThumbnail: this.thumbnail !== undefined,
       warnings: this.#warnings.active,
@@ -237,7 +235,7 @@ export class LiveSession implements AsyncDisposable {
   /** Takes a sample of what was received since the last one. Undefined while there is no publisher, and before the first media. */
   takeSample(viewers: number): HealthSample | undefined {
     const arrival = this.#media.takeArrival();
-    if (arrival === undefined || !this.#hasPublisher || this.#state.phase === 'ended') return undefined;
+    if (arrival === undefined || this.#publisher.type === 'absent' || this.#state.phase === 'ended') return undefined;
     this.#warnOfPicture(arrival.framesPerSecond > 0 ? this.#media.pictureState : undefined);
     const { silentS } = this.#media;
     if (silentS >= SILENT_AFTER_S) this.#warnings.raise({ code: 'audio_silent', seconds: silentS });
@@ -262,14 +260,7 @@ export class LiveSession implements AsyncDisposable {
     this.#peakViewers = Math.max(this.#peakViewers, viewers);
   }
 
-  /** Notes the number of viewers. Returns whether it differs from the last noted one. */
-  noteViewers(viewers: number): boolean {
-    const isNew = viewers !== this.#notedViewers;
-    this.#notedViewers = viewers;
-    return isNew;
-  }
-
-  /** Sets the stream's name. Returns whether it was another. */
+  /** Sets the stream's name. Returns whether it has changed. */
   rename(name: string): boolean {
     const isNew = name !== this.#name;
     this.#name = name;
@@ -282,8 +273,7 @@ export class LiveSession implements AsyncDisposable {
    */
   publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined, encoder?: string): void {
     this.#guard('session', () => {
-      this.#encoder = encoder;
-      this.#hasPublisher = true;
+      this.#publisher = { type: 'connected', giveUpAt: this.#publisher.giveUpAt, encoder };
       this.#media.publish(tracks, announcement);
       this.#options.onSeen(this);
     });
@@ -305,19 +295,19 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /**
-   * Attaches an output. It first gets the track of each rendition and the events since its newest keyframe, and then everything that
-   * happens. Disposing the result detaches it.
+   * Attaches an output. The output first gets the track of each rendition and the events since its newest keyframe, and then every event.
+   * Disposing the result detaches it.
    */
   attach(output: SessionOutput): Disposable {
     return this.#media.attach(output);
   }
 
   /**
-   * Waits for the publisher after its connection was lost, or ends the session when there is nothing to come back to. A publisher that came
-   * back and was lost again before its first keyframe does not extend the window.
+   * Waits for the publisher after its connection was lost. A session without a first part ends instead, with `no_media`. A publisher that
+   * came back and was lost again before its first keyframe does not extend the reconnect window.
    */
   publisherLost(): void {
-    this.#hasPublisher = false;
+    this.#publisher = { type: 'absent', giveUpAt: this.#publisher.giveUpAt };
     if (this.#state.phase === 'reconnecting') return;
     if (this.#state.phase !== 'live') {
       this.end('no_media');
@@ -326,7 +316,7 @@ export class LiveSession implements AsyncDisposable {
     this.#guard('session', () => {
       const { clock, reconnectWindowS } = this.#options;
       const windowMs = reconnectWindowS * 1000;
-      this.#giveUpAt = clock.monotonic() + windowMs;
+      this.#publisher = { type: 'absent', giveUpAt: clock.monotonic() + windowMs };
       this.#media.stop();
       this.#apply({ type: 'connection_lost', until: ms(clock.now() + windowMs) });
     });
@@ -351,7 +341,7 @@ export class LiveSession implements AsyncDisposable {
     this.#guard('session', () => this.#options.onEndedByService(reason));
   }
 
-  /** Ends the transcoder and frees the memory of the media. */
+  /** Ends the transcoder, frees the memory of the media, and pauses the recording of a session that has not ended. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopPacing();
     this.presentation[Symbol.dispose]();
@@ -418,7 +408,8 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #paceOnce(): void {
-    const isGivenUp = !this.#hasPublisher && this.#options.clock.monotonic() >= this.#giveUpAt;
+    const { type, giveUpAt } = this.#publisher;
+    const isGivenUp = type === 'absent' && this.#options.clock.monotonic() >= giveUpAt;
     if (this.#state.phase === 'reconnecting' && isGivenUp) this.end('reconnect_window_elapsed');
     else this.#media.pace();
   }
@@ -430,16 +421,14 @@ export class LiveSession implements AsyncDisposable {
 
   #seen(): void {
     this.#seenAt = this.#options.clock.now();
-    if (this.#seenAt - this.#seenWrittenAt < this.#options.seenEveryMs) return;
-    this.#seenWrittenAt = this.#seenAt;
+    if (this.#seenAt - this.#reportedAt < this.#options.seenEveryMs) return;
+    this.#reportedAt = this.#seenAt;
     this.#options.onSeen(this);
   }
 
   /** Notes an error that was thrown inside the session. The first one ends the session. */
   #failed(where: ErrorPlace, error: unknown): void {
     this.#options.errors.note(where, error);
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
     this.endByService('internal_error');
   }
 

@@ -35,6 +35,9 @@ export class SessionNotes {
   /** The warnings of each session that were reported, and whose end was not reported yet. */
   readonly #warned = new WeakMap<LiveSession, ReadonlySet<WarningCode>>();
 
+  /** The number of viewers of each session that was last written. */
+  readonly #viewers = new WeakMap<LiveSession, number>();
+
   constructor(options: SessionNotesOptions) {
     this.#options = options;
     this.everyMs = options.isShared ? EVERY_MS.shared : EVERY_MS.alone;
@@ -76,8 +79,10 @@ export class SessionNotes {
     this.#changed(session, { name });
   }
 
-  /** Notes how many viewers watch the session now. */
+  /** Notes how many viewers watch the session now. Writes nothing when there are as many as before. */
   viewers(session: LiveSession, viewers: number): void {
+    if ((this.#viewers.get(session) ?? session.record.viewers) === viewers) return;
+    this.#viewers.set(session, viewers);
     this.#changed(session, { viewers, totals: session.totals });
   }
 

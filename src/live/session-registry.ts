@@ -241,8 +241,7 @@ export class SessionRegistry implements AsyncDisposable {
     for (const session of this.#sessions.all) {
       const viewers = this.#viewers.countOf(session.record.playbackId);
       const { phase } = session.state;
-      const isWritten = phase === 'live' || phase === 'reconnecting';
-      if (isWritten && session.noteViewers(viewers)) this.#notes.viewers(session, viewers);
+      if (phase === 'live' || phase === 'reconnecting') this.#notes.viewers(session, viewers);
     }
   }
 
