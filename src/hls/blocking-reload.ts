@@ -29,8 +29,8 @@ export type Readiness =
  */
 const SEGMENTS_TO_START = 2;
 /**
- * With this many complete segments or fewer, the playlist for such a request lists nothing after them. Shaka 5.2 looks for captions in
- * three segments, and throws an error when one of them has only parts.
+ * While there are fewer complete segments than this, the playlist for such a request lists nothing after them. Shaka 5.2 looks for captions
+ * in three segments, and throws an error when one of them has only parts.
  */
 const SEGMENTS_BEFORE_PARTS = 3;
 
