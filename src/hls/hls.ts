@@ -215,6 +215,4 @@ export interface Presentation extends SessionOutput, Disposable {
    * until it is complete. The answer for any other name is `not_found`.
    */
   media(renditionId: string, name: string, waiting: Waiting): Promise<MediaAnswer>;
-  /** Measured sizes and positions, for metrics and health. */
-  readonly stats: { readonly mediaBytes: number; readonly lastMediaSequence: number };
 }

@@ -71,15 +71,6 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#waiting = new WaitingRoom(this.#longestHoldMs);
   }
 
-  get stats() {
-    let [mediaBytes, lastMediaSequence] = [0, this.#options.firstMediaSequence - 1];
-    for (const { mediaBytes: bytes, packager } of this.#renditions.values()) {
-      mediaBytes += bytes;
-      lastMediaSequence = Math.max(lastMediaSequence, packager.window.segments.at(-1)?.msn ?? lastMediaSequence);
-    }
-    return { mediaBytes, lastMediaSequence };
-  }
-
   write(renditionId: RenditionId, event: SessionEvent): void {
     if (this.#phase !== 'live' || this.#memory !== 'enough') return;
     let rendition = this.#renditions.get(renditionId);

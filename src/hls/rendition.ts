@@ -63,6 +63,7 @@ export class Rendition {
   #segmentsOnly: PlaylistText | undefined;
   /** The segments of the window when it was last checked for a change. */
   #announced: readonly Segment[] = [];
+  /** The size of the media that is held, in bytes. */
   #mediaBytes = 0;
 
   constructor(options: RenditionOptions) {
@@ -88,11 +89,6 @@ export class Rendition {
   /** The session time that the other renditions had reached when this one was added. */
   get addedS(): number {
     return this.#options.addedS;
-  }
-
-  /** The size of the media that is held, in bytes. */
-  get mediaBytes(): number {
-    return this.#mediaBytes;
   }
 
   /** Whether its playlist has something to list. */

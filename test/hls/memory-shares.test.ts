@@ -20,8 +20,8 @@ test('large sessions of one user end before a session of another user within its
   assert.ok(fat.some(({ exhausted }) => exhausted === 1));
   assert.equal(small.exhausted, 0);
   assert.equal(
-    small.presentation.stats.mediaBytes,
-    alone.presentation.stats.mediaBytes,
+    memory.usedBy('small'),
+    alone.options.memory.usedBytes,
     'it keeps as much as it keeps without other sessions',
   );
   assert.ok(memory.usedBytes <= memory.limitBytes);
@@ -36,7 +36,7 @@ test('a session that had to make room for another is closed, and reports it once
   const small = feedOf('small', 500);
   small.play(24);
   assert.deepEqual([fat.exhausted, small.exhausted], [1, 0]);
-  assert.equal(fat.presentation.stats.mediaBytes, 0);
+  assert.equal(memory.usedBy('fat'), 0);
   assert.equal((await fat.media('source', '0.m4s'))?.type, 'not_found');
   fat.play(5);
   assert.equal(fat.exhausted, 1);

@@ -30,7 +30,6 @@ export function recordingPresentation(options: Partial<PresentationOptions> = {}
     multivariant: unasked,
     playlist: unasked,
     media: unasked,
-    stats: { mediaBytes: 0, lastMediaSequence: 0 },
     [Symbol.dispose]: () => void told.push({ type: 'disposed' }),
   };
 }
