@@ -52,6 +52,15 @@ export type PublishDecision =
   | { readonly accepted: true; readonly publication: Publication }
   | { readonly accepted: false; readonly refusal: Refusal };
 
+/** The answer to a publisher while stream keys cannot be checked: the gate fails or does not answer in time, or the store is away. */
+export const NO_DECISION: PublishDecision = {
+  accepted: false,
+  refusal: {
+    code: 'service_unavailable',
+    reason: 'The server cannot check stream keys right now; try again in a moment.',
+  },
+};
+
 /** A publisher that its protocol refused because of the address to which it published, without asking the gate. */
 export interface InvalidAddress extends Pick<PublishRequest, 'protocol' | 'remoteAddress' | 'encoder'> {
   /** Everything that the publisher sent as an address, which may hold a stream key. At most a few hundred characters. */

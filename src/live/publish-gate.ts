@@ -8,7 +8,13 @@ import type { StreamId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
-import type { PublishDecision, PublishGate, PublishRequest, Refusal } from '#ingest/ingest.ts';
+import {
+  NO_DECISION,
+  type PublishDecision,
+  type PublishGate,
+  type PublishRequest,
+  type Refusal,
+} from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
 import { QuotaBuckets } from '#lib/token-buckets.ts';
@@ -54,7 +60,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
     }
     const stream = await store.streams.byStreamKey(request.streamKey);
-    if (signal.aborted) return unavailable();
+    if (signal.aborted) return NO_DECISION;
     if (stream === undefined) {
       throttle.failed(request.remoteAddress);
       attempts.wrongKey(request, request.streamKey);
@@ -64,7 +70,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
       );
     }
     const owner = await store.users.get(stream.userId);
-    if (signal.aborted) return unavailable();
+    if (signal.aborted) return NO_DECISION;
     options.onArriving(stream.id, request.protocol);
     const isUserSuspended = !stream.suspended && owner?.suspended === true;
     const decision = await judgeStream({ stream, owner, request }, signal);
@@ -131,7 +137,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     signal: AbortSignal,
   ): Promise<PublishDecision> {
     if (!(await claims.claim(stream.id))) return { accepted: false, refusal: STREAM_KEY_IN_USE };
-    const decision = signal.aborted ? unavailable() : publishHere({ stream, request, quotas });
+    const decision = signal.aborted ? NO_DECISION : publishHere({ stream, request, quotas });
     if (!registry.publishers.has(stream.id)) claims.release(stream.id);
     return decision;
   }
@@ -140,7 +146,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     try {
       return await judge(request, signal);
     } catch (error) {
-      if (error instanceof MillraceError) return unavailable();
+      if (error instanceof MillraceError) return NO_DECISION;
       throw error;
     }
   }
@@ -163,10 +169,6 @@ interface Publish {
   readonly stream: Stream;
   readonly request: PublishRequest;
   readonly quotas: Quotas;
-}
-
-function unavailable(): PublishDecision {
-  return refused('service_unavailable', 'The server cannot check stream keys right now; try again in a moment.');
 }
 
 function refused(code: Refusal['code'], reason: string): PublishDecision {

@@ -1,17 +1,8 @@
 /**
  * Asks the gate for a decision, and gives a refusal when the gate fails or does not answer.
  */
-import type { PublishDecision, PublishGate, PublishRequest } from '#ingest/ingest.ts';
+import { NO_DECISION, type PublishDecision, type PublishGate, type PublishRequest } from '#ingest/ingest.ts';
 import type { CountedLevel, CountedLines } from '#telemetry/counted-lines.ts';
-
-/** The answer to a publisher when the gate gives none. */
-const NO_ANSWER: PublishDecision = {
-  accepted: false,
-  refusal: {
-    code: 'service_unavailable',
-    reason: 'The service cannot check stream keys right now; try again in a moment.',
-  },
-};
 
 /**
  * Returns the gate's decision, or a refusal when the gate fails or `signal` aborts first. An acceptance that comes later is withdrawn.
@@ -36,7 +27,7 @@ export async function askGate(
     if (signal.reason?.name === 'TimeoutError') note('warn', 'publish gate gave no answer in time');
     else if (!signal.aborted) note('error', 'publish gate failed', { err: error });
     asked.then(withdraw, () => {});
-    return NO_ANSWER;
+    return NO_DECISION;
   } finally {
     signal.removeEventListener('abort', abort);
   }
