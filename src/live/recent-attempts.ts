@@ -35,8 +35,8 @@ export interface RecentAttempt extends RefusedPublish {
 export class RecentAttempts {
   readonly #attempts = new BoundedMap<string, RecentAttempt>(MAX_ATTEMPTS);
 
-  /** Notes an attempt. Returns whether it is not a repeat. */
-  note(attempt: RefusedPublish): boolean {
+  /** Notes an attempt, as a repeat if there was one of the same network for the same reason and stream. */
+  note(attempt: RefusedPublish): void {
     const key = [networkOf(attempt.address), attempt.reason, attempt.streamId ?? ''].join(' ');
     const known = this.#attempts.get(key);
     this.#attempts.set(key, {
@@ -44,7 +44,6 @@ export class RecentAttempts {
       count: (known?.count ?? 0) + 1,
       firstAt: known?.firstAt ?? attempt.at,
     });
-    return known === undefined;
   }
 
   /** The attempts of the last day before `now`, the latest first. */

@@ -60,7 +60,7 @@ export class SegmentMarker {
    */
   #compositionS = Number.POSITIVE_INFINITY;
 
-  /** @param continued whether viewers of an earlier process were shown media that the first segment does not continue */
+  /** @param continued whether an earlier process has shown media of this session to viewers, which the first segment does not continue */
   constructor({ targetDurationS, continued = false }: { targetDurationS: number; continued?: boolean }) {
     this.#targetDurationS = targetDurationS;
     this.#phase = { type: 'waiting', discontinuity: continued, startS: undefined };

@@ -37,7 +37,7 @@ const LAST_FRAME_S = 0.1;
 const SILENT_PAUSE_S = 1;
 /**
  * How long a source with audio may send nothing before gaps are written. Players give up on playlists that do not change. A shorter silence
- * may be a pause of the video, because some publishers send the audio of a pause after it.
+ * may be only a pause of the video, during which some publishers send nothing, and afterwards the audio of the pause.
  */
 const SILENCE_S = 3;
 /** How far a rendition with missing packets, or missing audio, may lag behind the source before gaps are written for it. */
@@ -49,7 +49,7 @@ export interface SessionMediaOptions {
   readonly profiles: readonly Profile[];
   readonly openTranscoder: OpenTranscoder;
   readonly targetDurationS: number;
-  /** Whether viewers of an earlier process were shown media that the first segment does not continue. */
+  /** Whether an earlier process has shown media of this session to viewers. The first segment does not continue it. */
   readonly continued: boolean;
   /** The monotonic time at which session time was 0. It may be before the start of this process. */
   readonly startedAt: number;

@@ -33,7 +33,7 @@ export interface TranscodedRenditionsOptions {
   readonly openTranscoder: OpenTranscoder;
   /** Makes the sequence of a rendition. */
   readonly openSequence: (id: RenditionId) => RenditionSequence;
-  /** Called with the renditions that new viewers may begin with, and with the encoded audio, whenever these change. */
+  /** Called with the renditions that new viewers may begin with, the encoded audio among them, whenever these change. */
   readonly onOffered: (renditions: readonly RenditionId[]) => void;
   /** Called with the encoded form of the audio given to {@link TranscodedRenditions.setAudioTrack}. */
   readonly onAudioTrack: (track: AudioTrack) => void;
@@ -51,7 +51,7 @@ export interface TranscodedRenditionsOptions {
 /** A rendition that has begun. */
 interface Rendition {
   readonly sequence: RenditionSequence;
-  /** The rendition whose packets it has. While it is shed, that is the next smaller one that is made. */
+  /** The rendition whose packets the sequence contains. While this one is shed, that is the next smaller one that is made. */
   carries: RenditionId;
   readonly meter: RateMeter;
   readonly totals: MediaTotals;
@@ -86,9 +86,9 @@ type State =
   | { readonly type: 'closed' };
 
 /**
- * The transcoded renditions of one session. There are none without profiles if the audio is passed through. They begin when media has
- * lasted for a moment, with the packets kept until then. At the limit of transcoders, or at the quota of the user, they begin when another
- * transcoder has ended.
+ * The transcoded renditions of one session, and its encoded audio. A session without profiles has no such renditions, and only audio that
+ * is not passed through is encoded. They begin when media has lasted for a moment, with the packets kept until then. At the limit of
+ * transcoders, or at the quota of the user, they begin when another transcoder has ended.
  */
 export class TranscodedRenditions implements AsyncDisposable {
   readonly #options: TranscodedRenditionsOptions;
