@@ -18,7 +18,7 @@ export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
 /** The resolution of publishers' times. In RTMP they are whole milliseconds. */
 const RESOLUTION_S = 0.001;
-/** How early, in ticks, a frame of a source within the limit may come. Cameras in dim light are that uneven. */
+/** How much too early, in ticks, a frame may come whose source keeps within the limit. Cameras in dim light are that uneven. */
 const UNEVEN = 0.1 * VIDEO_TIMESCALE;
 
 /** The gate of one rendition. Frames come in presentation order. */
@@ -39,6 +39,7 @@ export class FrameGate {
   #begun = false;
   #previousPts = 0;
   #lastPts = Number.NEGATIVE_INFINITY;
+  /** The times at which the next frame, and the next keyframe, are due. */
   #due = Number.NEGATIVE_INFINITY;
   #keyframeDue = 0;
 

@@ -126,8 +126,8 @@ export class Rung implements Disposable {
     const opened = new VideoEncoder(encoder, { plan, settings, first }, (encoded) => {
       const cut = encoded.pts === this.#cuts[0];
       if (cut) this.#cuts.shift();
-      // With B-frames, a frame is decoded earlier than shown by the duration of the previous frame. At a reduced rate, a segment start
-      // makes that shorter, and the segment would begin later than its date.
+      // With B-frames, a frame is decoded as long before it is shown as the previous frame lasts. At a reduced rate, the last frame before a
+      // segment start lasts for a shorter time, and the segment would begin later than its date.
       const isEarly = cut && encoded.dts < encoded.pts;
       const earliest = isEarly ? Math.max(lastDts + 1, Math.round(encoded.pts - frameTicks)) : encoded.dts - shift;
       lastDts = Math.min(encoded.dts, earliest);
