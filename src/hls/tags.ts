@@ -49,7 +49,7 @@ export const map = (uri: string): string => `#EXT-X-MAP:URI="${uri}"`;
 export const programDateTime = (sinceEpochMs: number): string =>
   `#EXT-X-PROGRAM-DATE-TIME:${new Date(sinceEpochMs).toISOString()}`;
 
-/** EXT-X-PART (§4.4.4.9). @param durationS in seconds @param independent whether a decoder can start with its first frame */
+/** EXT-X-PART (§4.4.4.9). @param durationS in seconds @param independent whether it contains a frame that a decoder can start with */
 export const part = (uri: string, durationS: number, independent: boolean): string =>
   `#EXT-X-PART:DURATION=${seconds(durationS)},URI="${uri}"${independent ? ',INDEPENDENT=YES' : ''}`;
 

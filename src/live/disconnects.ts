@@ -21,7 +21,7 @@ export type DisconnectReason = Extract<
 /** What the publisher is told for each reason. Encoders show the sentence to their users. */
 export const DISCONNECTS: Readonly<Record<DisconnectReason, Refusal>> = {
   terminated: { code: 'terminated', reason: 'The owner of this stream ended the broadcast; it may be started again.' },
-  suspended: { code: 'stream_suspended', reason: 'This stream was suspended; its owner can resume it.' },
+  suspended: { code: 'stream_suspended', reason: 'This stream, or the account it belongs to, was suspended.' },
   deleted: { code: 'stream_deleted', reason: 'This stream was deleted; create another and use its stream key.' },
   key_rotated: { code: 'stream_key_rotated', reason: 'This stream has a new stream key: copy it into the encoder.' },
   replaced: { code: 'replaced_by_new_publisher', reason: 'Another encoder has taken over this stream.' },

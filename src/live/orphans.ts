@@ -22,8 +22,8 @@ export interface OrphansOptions {
 }
 
 /**
- * Resumes the sessions, and sets streams idle that were active but have no session. Call this once, before anyone can publish. A session
- * that is stored as starting may have been live for a moment, so it waits for its publisher like the others.
+ * Resumes the sessions, and sets streams idle that were active but have no session. Call this once, before anyone can publish. A session is
+ * stored when its first part exists, so every stored session that has not ended waits for its publisher, whatever its stored phase is.
  *
  * The restart counter is written before the session is shown again, so that two processes never use the same numbers for a session, even if
  * this process is killed in between.

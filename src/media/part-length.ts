@@ -3,7 +3,7 @@
  */
 import type { FrameRate } from './frame-rate.ts';
 
-/** The longest part that is asked for, in seconds. Players hold back three parts, about a second. */
+/** The longest part that encoders and packager aim for, in seconds. Players hold back three parts, about a second. */
 export const PART_LENGTH_S = 0.35;
 
 /** Frames in a part: as many as fit, and at least one. The margin is for rates that fill a part exactly, such as 60. */

@@ -58,7 +58,7 @@ export interface AudioTrack {
   /** The sample rate of a decoder's output. */
   readonly sampleRate: number;
   readonly channels: number;
-  /** Samples that a packet decodes to, at `timescale`: 1024 or 960. For Opus it is the usual number, and `packetSamples` in `codecs.ts` finds that of a packet. */
+  /** Samples that a packet decodes to, at `timescale`: 1024 or 960. With Opus, `packetSamples` in `codecs.ts` finds those of each packet. */
   readonly samplesPerPacket: number;
 }
 

@@ -29,7 +29,7 @@ export interface TranscoderWarning {
 /** Why a worker had to be replaced. */
 export const RESTART_REASONS = [
   'exited', // it crashed or was killed
-  'hung', // it gave no sign of life
+  'hung', // it gave no sign of life, or did not read what it was sent
   'too_much_memory',
   'protocol_broken', // it sent an invalid message
   'not_started', // the system could not start it

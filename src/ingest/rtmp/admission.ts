@@ -95,7 +95,7 @@ export class Admission {
     this.#perAddress.remove(address);
   }
 
-  /** Remembers the host anew at the end of its publish, which may have lasted for days. */
+  /** Remembers the host again at the end of its publish, which may have lasted for days. */
   #endPublish(id: number, address: string): void {
     if (this.#publishing.delete(id)) this.#known.add(address);
   }

@@ -91,7 +91,7 @@ export const MAX_CONTROL_MESSAGES_PER_S = 500;
 export const ABORT_COUNTS_AS = 50;
 /**
  * The most publishes and changes of configuration or metadata in one second, counted together. Each makes viewers and the transcoder begin
- * anew. An encoder publishes once and has one configuration for each track.
+ * again. An encoder publishes once and has one configuration for each track.
  */
 export const MAX_NEW_STARTS_PER_S = 10;
 /**

@@ -5,7 +5,7 @@ import { planRenditions } from '#transcode/rendition-plan.ts';
 import { libx264 } from './libx264.ts';
 
 /** The x264 parameters for one profile of a source. */
-function told({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string, string> {
+function x264Params({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string, string> {
   const profile = { name: '360p', width: 640, height: 360, bitrate: 800_000, fps: 0 };
   const [plan] = planRenditions([profile], { ...VIDEO_TRACK, width: 1280, height: 720 }).renditions;
   const { 'x264-params': params = '' } = libx264.options(plan!, { preset, threads: 1, framesPerSecond });
@@ -13,7 +13,7 @@ function told({ preset = 'veryfast', framesPerSecond = 30 }): ReadonlyMap<string
 }
 
 test('veryfast is tuned, and every other preset keeps its own motion search', () => {
-  const search = (preset: string) => ['me', 'partitions', 'ref'].map((name) => told({ preset }).get(name));
+  const search = (preset: string) => ['me', 'partitions', 'ref'].map((name) => x264Params({ preset }).get(name));
   assert.deepEqual(search('veryfast'), ['dia', 'p8x8,i8x8,i4x4', '2']);
   for (const preset of ['ultrafast', 'superfast', 'faster', 'slow']) {
     assert.deepEqual(search(preset), [undefined, undefined, undefined], preset);
@@ -22,9 +22,9 @@ test('veryfast is tuned, and every other preset keeps its own motion search', ()
 
 test('at low frame rates no frame waits for later ones, with any preset', () => {
   for (const preset of ['ultrafast', 'veryfast', 'slow']) {
-    const slow = told({ preset, framesPerSecond: 5 });
+    const slow = x264Params({ preset, framesPerSecond: 5 });
     assert.deepEqual([slow.get('bframes'), slow.get('rc-lookahead'), slow.get('mbtree')], ['0', '0', '0']);
-    const usual = told({ preset });
+    const usual = x264Params({ preset });
     assert.deepEqual([usual.get('bframes'), usual.get('rc-lookahead'), usual.get('mbtree')], ['1', '3', undefined]);
   }
 });

@@ -8,7 +8,7 @@ import type { PictureState } from '#transcode/transcoder.ts';
 
 /** The time between two frames that are inspected, in ticks. */
 const EVERY = VIDEO_TIMESCALE;
-/** After a pause of this length, the measurement begins anew. */
+/** After a pause of this length, the measurement restarts. */
 const LONGEST_PAUSE = 10 * VIDEO_TIMESCALE;
 /** Rows and columns of the values that are compared. */
 const GRID = { rows: 36, columns: 64 } as const;
