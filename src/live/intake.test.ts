@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import type { PublicationEnd } from '#ingest/ingest.ts';
 import { ms } from '#lib/units.ts';
-import { packetAt, VIDEO_ID, VIDEO_TRACK } from '../../test/support/tracks.ts';
+import { packetAt, VIDEO_ID, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { Intake } from './intake.ts';
 
 test.beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }));
