@@ -34,7 +34,8 @@ export interface TestPicturesOptions {
   readonly lastsMs?: number;
 }
 
-interface Picture {
+/** A test picture that is being published. */
+interface RunningPicture {
   until: Milliseconds;
   timer: NodeJS.Timeout | undefined;
   stop(): void;
@@ -45,7 +46,7 @@ interface Picture {
 /** The test pictures of one process. */
 export class TestPictures implements AsyncDisposable {
   readonly #options: TestPicturesOptions;
-  readonly #pictures = new Map<StreamId, Picture>();
+  readonly #pictures = new Map<StreamId, RunningPicture>();
   readonly #starting = new Set<StreamId>();
   readonly #listening: Disposable;
   #isClosing = false;
@@ -127,7 +128,7 @@ export class TestPictures implements AsyncDisposable {
     const { publication } = decision;
     const process = draw(targetOf(publication, () => picture.stop()));
     const ended = Promise.withResolvers<void>();
-    const picture: Picture = {
+    const picture: RunningPicture = {
       until: ms(0),
       timer: undefined,
       ended: ended.promise,
@@ -144,7 +145,7 @@ export class TestPictures implements AsyncDisposable {
     return this.#extend(stream.id, picture);
   }
 
-  #extend(streamId: StreamId, picture: Picture): Milliseconds {
+  #extend(streamId: StreamId, picture: RunningPicture): Milliseconds {
     const { clock, lastsMs = TEST_PICTURE_MS } = this.#options;
     clearTimeout(picture.timer);
     picture.timer = setTimeout(() => this.stopHere(streamId), lastsMs).unref();

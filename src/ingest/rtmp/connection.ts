@@ -83,7 +83,7 @@ const PUBLISHER_LIMITS = {
   incompleteBytes: MAX_INCOMPLETE_BYTES,
   chunkStreams: MAX_CHUNK_STREAMS,
 };
-/** The fewest bytes for which an acknowledgement is sent, however many a peer requests. */
+/** The smallest window that a peer can set, so that it cannot have every byte acknowledged. */
 const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
 
 /**
