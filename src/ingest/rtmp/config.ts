@@ -115,7 +115,7 @@ export const GATE_TIMEOUT_MS = 5000;
 /** The longest stream name that can be a stream key. */
 export const MAX_STREAM_NAME_LENGTH = 512;
 
-/** The window of acknowledgements until the peer sets another one, and the bandwidth that the server declares for the peer. */
+/** The window of acknowledgements, which a peer can change for those it gets, and the bandwidth that the server declares for the peer. */
 export const WINDOW_BYTES = 2_500_000;
 /** The chunk size of the server. FFmpeg adopts the size for its own chunks, and large chunks are cheap to read. */
 export const OUTGOING_CHUNK_SIZE = 60_000;
