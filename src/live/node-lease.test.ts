@@ -146,7 +146,7 @@ test('a node whose URL changed reports it at once, and at every renewal', async 
   await lease[Symbol.asyncDispose]();
 });
 
-test('a lease is given up at the end, but left to run out when sessions wait for a restart', async (t) => {
+test('a lease is given up at the end, but left to run out while sessions run, which a restart continues', async (t) => {
   const first = await setUp(t);
   await first.lease[Symbol.asyncDispose]();
   assert.equal(first.told.at(-1), 'left');

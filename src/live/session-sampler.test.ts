@@ -72,7 +72,7 @@ function setUp(t: TestContext, hasPlayed = true) {
   return { sampler, pass, samples, counted, state, sessions, faults, errors };
 }
 
-test('one sample a minute is kept with its session, and the rest of the last one at the end', async (t) => {
+test('one sample is stored for each minute, and that of the unfinished minute at the end', async (t) => {
   const { sampler, pass, samples, errors } = setUp(t);
   await pass(150);
   await sampler[Symbol.asyncDispose]();
@@ -83,7 +83,7 @@ test('one sample a minute is kept with its session, and the rest of the last one
   assert.equal(new Set(samples.map(({ sample }) => sample.at)).size, samples.length);
 });
 
-test('the minute of a session that ended is kept at once, and none of one that was never shown', async (t) => {
+test('the last minute of a session is stored after its end, and no minute of a session that was never shown', async (t) => {
   const { pass, samples, state, sampler } = setUp(t);
   await pass(15);
   state.phase = 'ended';
