@@ -51,7 +51,6 @@ import { preparePages } from '#pages/pages.ts';
 import { RecordingLibrary } from '#recording/library.ts';
 import { BucketFileReader } from '#recording/reader/bucket-reader.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
-import { ReaderThread } from '#recording/reader/reader-thread.ts';
 import { FileRecorders } from '#recording/recorders.ts';
 import { RecordingStorage } from '#recording/recording-storage.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
@@ -236,7 +235,7 @@ async function startRecordings(
       onFree: ({ path }) => library.close(path),
     }),
   );
-  const local = new LocalFileReader(parts.use(new ReaderThread({ folder })));
+  const local = parts.use(new LocalFileReader({ folder }));
   const { bucket } = storage;
   const library = new RecordingLibrary({
     reader: bucket === undefined ? local : new BucketFileReader({ local, bucket, clock }),

@@ -23,7 +23,7 @@ import { posterAt, type SessionSpan, type StoryboardTile, tilesOf } from './pict
 import { publicPlaylist } from './public-playlist.ts';
 import type { RecordingFileReader } from './reader/reader.ts';
 import type { FileRecorders } from './recorders.ts';
-import type { ByteSource, Excerpt, Library, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
+import type { ByteSource, Excerpt, Library, MovieViewer, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
 import { type RecordedRendition, RecordingIndex } from './recording-index.ts';
 import { type MakeStill, Stills } from './stills.ts';
 import { storyboardOf } from './storyboard.ts';
@@ -258,9 +258,9 @@ class OpenRecording implements Recorded {
     return { ...this.#fileSource(volumeName(id, volume), offset, sizeBytes), contentType };
   }
 
-  mp4(rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined> {
+  mp4(rendition: string, excerpt: Excerpt, viewer: MovieViewer): Promise<VirtualFile | undefined> {
     const source = { path: this.#path, epoch: this.epoch, index: this.#index, reader: this.#shelf.reader };
-    return this.#shelf.movies.open(source, rendition, excerpt);
+    return this.#shelf.movies.open(source, rendition, excerpt, viewer);
   }
 
   mp4End(rendition: string): Milliseconds | undefined {

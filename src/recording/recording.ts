@@ -90,6 +90,15 @@ export interface ByteSource {
 export interface VirtualFile extends ByteSource {
   /** The same for the same bytes, without quotation marks. */
   readonly etag: string;
+  /** Aborts when the memory of what is being read was given to another network. Reading must then end. */
+  readonly lost: AbortSignal;
+}
+
+/** The viewer that an MP4 is for. */
+export interface MovieViewer {
+  readonly address: string;
+  /** Waits for the viewer's turn, and then runs work that makes the head of an MP4. */
+  readonly inTurn: <Result>(work: () => Promise<Result>) => Promise<Result>;
 }
 
 /** A recording that is open for reading. */
@@ -132,10 +141,11 @@ export interface Recorded {
   ): Promise<(ByteSource & { readonly contentType: string }) | undefined>;
   /**
    * An MP4 of an excerpt, exact to the frame: a video rendition with the audio, or the audio alone. Its head is computed in a worker
-   * thread. Undefined when there is no such rendition, or no frame in the excerpt.
-   * @throws {MillraceError} `recording_unavailable` when the index cannot be read now
+   * thread. Undefined when there is no such rendition, or no frame in the excerpt. Reading it throws `too_many_viewers` when there is no
+   * memory for its head.
+   * @throws {MillraceError} `recording_unavailable` when the index cannot be read now; the errors of `inTurn`
    */
-  mp4(rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined>;
+  mp4(rendition: string, excerpt: Excerpt, viewer: MovieViewer): Promise<VirtualFile | undefined>;
   /**
    * The latest wall-clock time at which an MP4 of a running recording may end. An MP4 that ends at this time or earlier does not change,
    * although the recording grows. It is at most half a second before the end of the newest part. Undefined when there is no such rendition,

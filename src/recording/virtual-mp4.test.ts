@@ -19,9 +19,9 @@ import { wholeFragment } from '#test/support/whole-fragment.ts';
 import { encodeRecord, indexName, volumeName } from './index-file.ts';
 import type { IndexRecord, TrackDescription } from './index-record.ts';
 import { LocalFileReader } from './reader/reader.ts';
-import { ReaderThread } from './reader/reader-thread.ts';
-import type { VirtualFile } from './recording.ts';
+import type { MovieViewer, VirtualFile } from './recording.ts';
 import { type RecordingIndex, readIndex } from './recording-index.ts';
+import { SentHeads } from './sent-heads.ts';
 import { type MovieSource, movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 
 const PATH = 'k3v9k3v9k3v9k3v9' as MediaPath;
@@ -91,6 +91,8 @@ function describeTrack(track: Track): TrackDescription {
   return { ...common, kind: 'video', width, height, declaredFrameRate, videoRange };
 }
 
+const VIEWER: MovieViewer = { address: '192.0.2.1', inTurn: (work) => work() };
+
 async function bytesOf(file: VirtualFile, from = 0, until = file.sizeBytes): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for await (const piece of file.read(from, until, new AbortController().signal)) {
@@ -98,6 +100,12 @@ async function bytesOf(file: VirtualFile, from = 0, until = file.sizeBytes): Pro
     pieces.push(piece);
   }
   return Buffer.concat(pieces);
+}
+
+/** The first piece of a file. */
+async function firstOf(file: VirtualFile): Promise<Uint8Array> {
+  for await (const piece of file.read(0, file.sizeBytes, new AbortController().signal)) return piece;
+  return assert.fail('the file is empty');
 }
 
 describe('a virtual MP4', () => {
@@ -124,7 +132,7 @@ describe('a virtual MP4', () => {
     const file = Buffer.concat(records.map((each) => encodeRecord(each)));
     await writeFile(join(folder.path, PATH, indexName(0)), file);
     index = readIndex([file]);
-    reader = new LocalFileReader(held.use(new ReaderThread({ folder: folder.path })));
+    reader = held.use(new LocalFileReader({ folder: folder.path }));
     source = {
       path: PATH,
       epoch: EPOCH,
@@ -142,7 +150,7 @@ describe('a virtual MP4', () => {
 
   const open = async (mp4s: VirtualMp4s, from?: number, until?: number, rendition = 'source') => {
     const at = (s: number | undefined) => (s === undefined ? undefined : ms(EPOCH + s * 1000));
-    return await mp4s.open(source, rendition, { fromMs: at(from), untilMs: at(until) });
+    return await mp4s.open(source, rendition, { fromMs: at(from), untilMs: at(until) }, VIEWER);
   };
 
   it('has every sample of the video and the audio', async () => {
@@ -235,6 +243,52 @@ describe('a virtual MP4', () => {
     assert.equal(made, 2);
   });
 
+  it('takes memory for its head only while that is sent, and loses it to another viewer when there is too little', async () => {
+    const sizes: number[] = [];
+    const heads = { send: (head: Uint8Array) => ({ [Symbol.dispose]: () => void sizes.push(head.length) }) };
+    await bytesOf((await open(new VirtualMp4s(1, heads as never), 1, 2))!, 0, 1);
+    const sent = new SentHeads(2 * sizes[0]! + 1000);
+    const mp4s = new VirtualMp4s(1, sent);
+    const begin = async (from: number, address: string) => {
+      const viewer = { ...VIEWER, address };
+      const span = { fromMs: ms(EPOCH + from * 1000), untilMs: ms(EPOCH + from * 1000 + 1000) };
+      const file = (await mp4s.open(source, 'source', span, viewer))!;
+      const pieces = file.read(0, file.sizeBytes, new AbortController().signal)[Symbol.asyncIterator]();
+      return { file, pieces, first: (await pieces.next()).value as Uint8Array };
+    };
+    const slow = [await begin(1, '192.0.2.1'), await begin(3, '192.0.2.1')];
+    assert.ok(sent.bytes >= 2 * slow[0]!.first.length);
+    const other = await begin(7, '198.51.100.1');
+    assert.equal(slow.filter(({ file }) => file.lost.aborted).length, 1);
+    for (const { pieces } of [...slow, other]) await pieces.return?.();
+    assert.equal(sent.bytes, 0);
+  });
+
+  it('is sent in pieces that keep no more than themselves in memory', async () => {
+    const file = (await open(new VirtualMp4s()))!;
+    const [piece, same] = [await firstOf(file), await firstOf(file)];
+    assert.deepEqual(piece, same);
+    assert.notEqual(piece.buffer, same.buffer);
+  });
+
+  it('is made when it is the turn of its viewer, and needs no turn while it is kept', async () => {
+    const mp4s = new VirtualMp4s();
+    let turns = 0;
+    const inTurn: MovieViewer['inTurn'] = (work) => {
+      turns += 1;
+      return work();
+    };
+    for (let viewer = 0; viewer < 3; viewer++) {
+      await bytesOf((await mp4s.open(source, 'source', {}, { ...VIEWER, inTurn }))!);
+    }
+    assert.equal(turns, 1);
+    const forgetful = new VirtualMp4s(1);
+    await bytesOf((await forgetful.open(source, 'source', {}, { ...VIEWER, inTurn }))!);
+    assert.equal(turns, 2, 'the head that was just made is sent, although it is too large to be kept');
+    await bytesOf((await forgetful.open(source, 'source', {}, { ...VIEWER, inTurn }))!);
+    assert.equal(turns, 3, 'only the map is kept');
+  });
+
   it('of a recording that runs ends where nothing will be added any more, and has the same bytes later', async () => {
     const running = readIndex([]);
     Object.assign(running, { renditions: index.renditions.slice() });
@@ -245,11 +299,11 @@ describe('a virtual MP4', () => {
       assert.equal(untilMs, EPOCH + 15_500);
       const mp4s = new VirtualMp4s();
       const [now, bounded] = [{}, { untilMs }].map((excerpt) =>
-        mp4s.open({ ...source, index: running }, 'source', excerpt),
+        mp4s.open({ ...source, index: running }, 'source', excerpt, VIEWER),
       );
       const [video] = readMovie(await bytesOf((await now)!));
       assert.equal(video!.shownS, 15.5);
-      const later = await new VirtualMp4s().open(source, 'source', { untilMs });
+      const later = await new VirtualMp4s().open(source, 'source', { untilMs }, VIEWER);
       assert.equal((await bounded)!.etag, later!.etag);
       assert.equal((await now)!.etag, later!.etag);
     } finally {

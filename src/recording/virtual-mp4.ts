@@ -10,10 +10,11 @@ import type { MovieFile, MovieRequest } from './movie-file.ts';
 import { LITERAL } from './movie-layout.ts';
 import type { RecordingFileReader } from './reader/reader.ts';
 import { firstIndex } from './recorded-samples.ts';
-import type { Excerpt, VirtualFile } from './recording.ts';
+import type { Excerpt, MovieViewer, VirtualFile } from './recording.ts';
 import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
+import { SentHeads } from './sent-heads.ts';
 
-/** The most memory that heads take. The head of four hours takes 11 MB. */
+/** The most memory that heads take while they are kept for the next viewer. The head of four hours takes 11 MB. */
 const MAX_HEAD_BYTES = 32 * 1024 * 1024;
 /** The most memory that maps take, which state where the media of files is: 300 kB for four hours. */
 const MAX_MAP_BYTES = 16 * 1024 * 1024;
@@ -42,6 +43,7 @@ type MovieMap = Omit<MovieFile, 'head'> & { readonly headBytes: number };
 /** Makes MP4s, and keeps the heads of those that were used last in memory. */
 export class VirtualMp4s {
   readonly #heads: LRUCache<string, Uint8Array>;
+  readonly #sent: SentHeads;
   readonly #maps = new LRUCache<string, MovieMap>({
     maxSize: MAX_MAP_BYTES,
     sizeCalculation: ({ ranges }) => ENTRY_BYTES + 21 * ranges.volumes.length,
@@ -49,21 +51,37 @@ export class VirtualMp4s {
   /** Files that are being made, so that those who ask for the same one wait for it together. */
   readonly #making = new Map<string, Promise<MovieFile | undefined>>();
 
-  /** @param maxHeadBytes the most memory that heads take */
-  constructor(maxHeadBytes = MAX_HEAD_BYTES) {
+  /**
+   * @param maxHeadBytes the most memory that heads take while they are kept
+   * @param sent the heads that are being sent
+   */
+  constructor(maxHeadBytes = MAX_HEAD_BYTES, sent = new SentHeads()) {
     this.#heads = new LRUCache({ maxSize: maxHeadBytes, sizeCalculation: ({ length }) => ENTRY_BYTES + length });
+    this.#sent = sent;
   }
 
   /** @see {Recorded.mp4} */
-  async open(source: MovieSource, rendition: string, excerpt: Excerpt): Promise<VirtualFile | undefined> {
+  async open(
+    source: MovieSource,
+    rendition: string,
+    excerpt: Excerpt,
+    { address, inTurn }: MovieViewer,
+  ): Promise<VirtualFile | undefined> {
     const request = movieRequest(source, rendition, excerpt);
     if (request === undefined) return undefined;
     const { from, until } = request.span;
     const key = [source.path, rendition, from, until].join();
-    const map = this.#maps.get(key) ?? mapOf(await this.#make(key, source, request));
-    if (map === undefined) return undefined;
-    const headOf = async () => this.#heads.get(key) ?? (await this.#make(key, source, request))?.head;
-    return new VirtualMp4(source, map, headOf);
+    const make = () => this.#make(key, source, request);
+    // What another viewer has made while this one waited for its turn is not made again.
+    const opened = this.#maps.get(key) ?? (await inTurn(async () => this.#maps.get(key) ?? (await make())));
+    if (opened === undefined) return undefined;
+    const isMade = 'head' in opened;
+    return new VirtualMp4(source, isMade ? mapOf(opened) : opened, {
+      made: isMade ? opened.head : undefined,
+      headOf: async () =>
+        this.#heads.get(key) ?? (await inTurn(async () => this.#heads.get(key) ?? (await make())?.head)),
+      send: (head, onLost) => this.#sent.send(head, address, onLost),
+    });
   }
 
   async #make(key: string, source: MovieSource, request: MovieRequest): Promise<MovieFile | undefined> {
@@ -73,16 +91,25 @@ export class VirtualMp4s {
     const movie = await making;
     if (movie !== undefined) {
       this.#heads.set(key, movie.head);
-      this.#maps.set(key, mapOf(movie)!);
+      this.#maps.set(key, mapOf(movie));
     }
     return movie;
   }
 }
 
-function mapOf(movie: MovieFile | undefined): MovieMap | undefined {
-  if (movie === undefined) return undefined;
+function mapOf(movie: MovieFile): MovieMap {
   const { head, ...rest } = movie;
   return { ...rest, headBytes: head.length };
+}
+
+/** How an MP4 gets its head. */
+interface HeadSource {
+  /** The head, if it was made just now. A large one is not kept anywhere else. */
+  readonly made: Uint8Array | undefined;
+  /** Returns the head that is kept, or makes it again. */
+  readonly headOf: () => Promise<Uint8Array | undefined>;
+  /** Counts the memory of the head while it is sent; see {@link SentHeads.send}. */
+  readonly send: (head: Uint8Array, onLost: () => void) => Disposable;
 }
 
 /** An MP4 whose head may have to be made again while it is read. */
@@ -91,35 +118,47 @@ class VirtualMp4 implements VirtualFile {
   readonly etag: string;
   readonly #source: MovieSource;
   readonly #map: MovieMap;
-  readonly #headOf: () => Promise<Uint8Array | undefined>;
+  readonly #head: Omit<HeadSource, 'made'>;
+  readonly #lost = new AbortController();
+  #made: Uint8Array | undefined;
 
-  constructor(source: MovieSource, map: MovieMap, headOf: () => Promise<Uint8Array | undefined>) {
+  constructor(source: MovieSource, map: MovieMap, { made, ...head }: HeadSource) {
     this.#source = source;
     this.#map = map;
-    this.#headOf = headOf;
+    this.#head = head;
+    this.#made = made;
     this.sizeBytes = map.headBytes + map.ranges.positions.at(-1)!;
     this.etag = map.etag;
   }
 
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
   async *read(from: number, until: number, signal: AbortSignal): AsyncGenerator<Uint8Array, void, undefined> {
     const { headBytes } = this.#map;
-    let at = from;
-    if (at < Math.min(until, headBytes)) {
-      const head = await this.#headOf();
-      if (head?.length !== headBytes) {
-        throw new MillraceError('recording_unavailable', 'The recording has changed while it was read; load it again.');
-      }
-      while (at < Math.min(until, headBytes)) {
-        const piece = head.subarray(at, Math.min(at + PIECE_BYTES, until));
-        at += piece.length;
-        yield piece;
-      }
-    }
+    const made = this.#made;
+    this.#made = undefined;
+    if (from < Math.min(until, headBytes)) yield* this.#readHead(from, Math.min(until, headBytes), made);
+    let at = Math.max(from, Math.min(until, headBytes));
     while (at < until) {
       signal.throwIfAborted();
       const piece = await this.#mediaAt(at - headBytes, until - headBytes, signal);
       at += piece.length;
       yield piece;
+    }
+  }
+
+  async *#readHead(from: number, until: number, made?: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+    const head = made ?? (await this.#head.headOf());
+    if (head?.length !== this.#map.headBytes) {
+      throw new MillraceError('recording_unavailable', 'The recording has changed while it was read; load it again.');
+    }
+    using _memory = this.#head.send(head, () => this.#lost.abort(lostHead()));
+    for (let at = from; at < until; at += PIECE_BYTES) {
+      this.#lost.signal.throwIfAborted();
+      // A copy, because a piece that waits in a connection would keep all of the head in memory.
+      yield head.slice(at, Math.min(at + PIECE_BYTES, until));
     }
   }
 
@@ -135,6 +174,10 @@ class VirtualMp4 implements VirtualFile {
     const name = volumeName(renditions[rendition]!, volume);
     return await this.#source.reader.read(this.#source.path, name, offset, offset + end - at, signal);
   }
+}
+
+function lostHead(): MillraceError {
+  return new MillraceError('too_many_viewers', 'Another network needed the memory of this file; load it again.');
 }
 
 /**

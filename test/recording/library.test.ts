@@ -15,7 +15,6 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import type { IndexRecord } from '#recording/index-record.ts';
 import { RecordingLibrary } from '#recording/library.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
-import { ReaderThread } from '#recording/reader/reader-thread.ts';
 import type { ByteSource, Recorded } from '#recording/recording.ts';
 import { partSize, RecordingIndex } from '#recording/recording-index.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
@@ -31,7 +30,7 @@ const noStill = () => assert.fail('no picture is made');
 
 /** A library of a studio's recordings. */
 function libraryOf(studio: Studio, parts: AsyncDisposableStack): RecordingLibrary {
-  const reader = new LocalFileReader(parts.use(new ReaderThread({ folder: studio.folder })));
+  const reader = parts.use(new LocalFileReader({ folder: studio.folder }));
   return new RecordingLibrary({ reader, recorders: studio.recorders, makeStill: noStill });
 }
 

@@ -12,8 +12,7 @@ import { openBucket } from '#objects/engines.ts';
 import { RecordingLibrary } from '#recording/library.ts';
 import { BucketFileReader } from '#recording/reader/bucket-reader.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
-import { ReaderThread } from '#recording/reader/reader-thread.ts';
-import type { ByteSource, Recorded } from '#recording/recording.ts';
+import type { ByteSource, MovieViewer, Recorded } from '#recording/recording.ts';
 import { Uploader } from '#recording/uploader.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
@@ -51,14 +50,14 @@ async function worldOf(parts: AsyncDisposableStack): Promise<World> {
   const listener = { stored: () => {}, failing: () => {}, waiting: () => {} };
   const uploader = parts.use(new Uploader({ folder: studio.folder, bucket, clock: systemClock, listener, graceMs: 0 }));
   const libraryIn = (folder: string) => {
-    const local = new LocalFileReader(parts.use(new ReaderThread({ folder })));
+    const local = parts.use(new LocalFileReader({ folder }));
     const reader = new BucketFileReader({ local, bucket, clock: systemClock });
     return new RecordingLibrary({ reader, recorders: studio.recorders, makeStill: noStill });
   };
   const empty = mkdtempSync(join(tmpdir(), 'millrace-elsewhere-'));
   parts.defer(() => rmSync(empty, { recursive: true }));
   const time = new SteppedTime();
-  const nothing = new LocalFileReader(parts.use(new ReaderThread({ folder: empty })));
+  const nothing = parts.use(new LocalFileReader({ folder: empty }));
   const elsewhere = new RecordingLibrary({
     reader: new BucketFileReader({ local: nothing, bucket, clock: time.clock }),
     recorders: { running: () => undefined },
@@ -66,6 +65,8 @@ async function worldOf(parts: AsyncDisposableStack): Promise<World> {
   });
   return { time, server, studio, uploader, elsewhere, here: libraryIn(studio.folder) };
 }
+
+const VIEWER: MovieViewer = { address: '192.0.2.1', inTurn: (work) => work() };
 
 async function bytesOf(source: ByteSource): Promise<Buffer> {
   return Buffer.concat(await Array.fromAsync(source.read(0, source.sizeBytes, never)));
@@ -80,9 +81,9 @@ async function allOf(recording: Recorded): Promise<unknown> {
       media.push(await bytesOf((await recording.media(id, `${msn}.m4s`, {}))!));
     }
   }
-  const movie = (await recording.mp4('source', {}))!;
+  const movie = (await recording.mp4('source', {}, VIEWER))!;
   const { fromMs } = recording.extent;
-  const clip = (await recording.mp4('source', { fromMs: fromMs!, untilMs: (fromMs! + 7000) as never }))!;
+  const clip = (await recording.mp4('source', { fromMs: fromMs!, untilMs: (fromMs! + 7000) as never }, VIEWER))!;
   return { playlists, media, movie: await bytesOf(movie), clip: await bytesOf(clip), etag: movie.etag };
 }
 

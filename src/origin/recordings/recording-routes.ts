@@ -22,7 +22,7 @@ import { HELD, type OriginContext } from '#origin/origin-context.ts';
 import { isResourceName, isSealed } from '#origin/resource-name.ts';
 import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
 import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
-import type { Excerpt, Library, Recorded } from '#recording/recording.ts';
+import type { Excerpt, Library, MovieViewer, Recorded } from '#recording/recording.ts';
 import type { RecordingsElsewhere } from './elsewhere.ts';
 import { FairTurns } from './fair-turns.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
@@ -32,7 +32,7 @@ import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
 
 /** The most answers that may be read from disks and object stores at the same time. */
 const MAX_READS = 1000;
-/** The most MP4 heads, sheets and pictures that are made at the same time. */
+/** The most MP4 heads, sheets and pictures that are made at the same time. Those that are kept in memory need not wait. */
 const MAX_MADE_AT_ONCE = 4;
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
@@ -307,7 +307,9 @@ class RecordingAnswers {
       for (const [key, value] of new URLSearchParams(spanQuery({ ...span, untilMs: end }))) bounded.set(key, value);
       return sendAnswer(reply, 307, { location: `${name}?${bounded.toString()}`, 'cache-control': 'no-store' }, []);
     }
-    const file = await this.#turns.run(reply.request.ip, signal, () => recorded.mp4(rendition, span));
+    const { ip: address } = reply.request;
+    const viewer: MovieViewer = { address, inTurn: (work) => this.#turns.run(address, signal, work) };
+    const file = await recorded.mp4(rendition, span, viewer);
     if (file === undefined) throw gone();
     const isAudio = name.endsWith('.m4a');
     const { download } = query;
@@ -317,7 +319,7 @@ class RecordingAnswers {
       etag: `"${file.etag}"`,
       disposition: typeof download === 'string' ? saveAs(download, rendition, isAudio ? '.m4a' : '.mp4') : undefined,
     };
-    return await sendFile(reply, file, headers, signal);
+    return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost]));
   }
 
   async #sendPoster(reading: Reading): Promise<FastifyReply> {

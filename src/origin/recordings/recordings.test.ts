@@ -52,11 +52,17 @@ const VTT = 'WEBVTT\n\n00:00:00.000 --> 00:00:10.000\nsheet-0.jpg#xywh=0,0,160,9
 /** Bytes in memory, given out in small pieces. Counts what is read. */
 class MemorySource implements VirtualFile {
   readonly etag = 'a-file';
+  readonly lost: AbortSignal;
   readonly #bytes: Buffer;
   readonly #onRead: (sizeBytes: number) => void;
 
-  constructor(bytes: Buffer, onRead: (sizeBytes: number) => void = () => undefined) {
+  constructor(
+    bytes: Buffer,
+    onRead: (sizeBytes: number) => void = () => undefined,
+    lost = new AbortController().signal,
+  ) {
     this.#bytes = bytes;
+    this.lost = lost;
     this.#onRead = onRead;
   }
 
@@ -152,6 +158,7 @@ async function setUp(
     calls.push(more === undefined ? { what, excerpt } : { what, excerpt, more });
   };
   const read = { bytes: 0 };
+  const lost = new AbortController();
   const playlist = new PlaylistText(MEDIA, false);
   const mediaUrls: (string | undefined)[] = [];
   const recorded: Recorded = {
@@ -198,7 +205,7 @@ async function setUp(
     mp4: async (rendition, excerpt) => {
       note(`mp4 ${rendition}`, excerpt);
       return ['source', 'audio'].includes(rendition)
-        ? new MemorySource(mp4, (size) => (read.bytes += size))
+        ? new MemorySource(mp4, (size) => (read.bytes += size), lost.signal)
         : undefined;
     },
     mp4End: (rendition) => (rendition === 'source' ? at(240) : undefined),
@@ -292,6 +299,7 @@ async function setUp(
     folder,
     calls,
     read,
+    lost,
     watched,
     lookups,
     mediaUrls,
@@ -640,6 +648,13 @@ test('a file is read only as fast as its viewer takes it, and no further once th
   const whole = createHash('sha256');
   for await (const piece of await open(t, port, `${folder}/source.mp4`)) whole.update(piece as Buffer);
   assert.equal(whole.digest('hex'), createHash('sha256').update(mp4).digest('hex'));
+});
+
+test('an MP4 that loses the memory of its head is cut off, although its viewer reads nothing', async (t) => {
+  const { port, folder, lost } = await setUp(t, { mp4: randomBytes(64 * 1024 * 1024) });
+  const answer = await open(t, port, `${folder}/source.mp4`);
+  lost.abort();
+  await assert.rejects(answer.toArray(), /aborted/);
 });
 
 test('an answer whose bytes cannot be read is an error at its start, and a cut connection in its middle', async (t) => {

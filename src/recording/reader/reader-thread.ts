@@ -1,5 +1,5 @@
 /**
- * The main thread's side of the reader thread. Requests are bounded in number and in time.
+ * The main thread's side of a reader thread. Requests are bounded in number and in time.
  */
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
@@ -18,15 +18,18 @@ interface Pending {
   readonly timer: NodeJS.Timeout;
 }
 
-/** Asks the thread that reads files of recordings. It is started with the first request, and with the next one after it died. */
+/** Asks a thread that reads files of recordings. It is started with the first request, and with the next one after it died. */
 export class ReaderThread implements AsyncDisposable {
+  readonly #name: string;
   readonly #job: ReaderJob;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | undefined;
   #number = 0;
   #isClosed = false;
 
-  constructor(job: ReaderJob) {
+  /** @param name the name of the thread, for those who look at the process from outside */
+  constructor(name: string, job: ReaderJob) {
+    this.#name = name;
     this.#job = job;
   }
 
@@ -60,7 +63,7 @@ export class ReaderThread implements AsyncDisposable {
 
   #start(): Worker {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      name: 'recording-reader',
+      name: this.#name,
       workerData: this.#job,
       env: {},
       execArgv: [],

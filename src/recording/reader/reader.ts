@@ -6,8 +6,8 @@ import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
 import type { IndexData } from '#recording/recording-index.ts';
-import type { ReadAnswers } from './protocol.ts';
-import type { ReaderThread } from './reader-thread.ts';
+import type { ReadAnswers, ReaderJob } from './protocol.ts';
+import { ReaderThread } from './reader-thread.ts';
 
 /** Reads files of recordings, wherever they are. */
 export interface RecordingFileReader {
@@ -30,31 +30,41 @@ export interface RecordingFileReader {
   movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined>;
 }
 
-/** Reads the files of recordings that are on this machine, in the reader thread. */
-export class LocalFileReader implements RecordingFileReader {
-  readonly #thread: ReaderThread;
+/**
+ * Reads the files of recordings that are on this machine, in two threads. Whatever takes a whole index, which may be a second for a recording
+ * of a day, has a thread of its own, so that no viewer's media waits for it.
+ */
+export class LocalFileReader implements RecordingFileReader, AsyncDisposable {
+  readonly #files: ReaderThread;
+  readonly #indexes: ReaderThread;
 
-  constructor(thread: ReaderThread) {
-    this.#thread = thread;
+  constructor(job: ReaderJob) {
+    this.#files = new ReaderThread('recording-reader', job);
+    this.#indexes = new ReaderThread('recording-indexes', job);
+  }
+
+  /** Ends the threads. Requests that wait are rejected. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([this.#files[Symbol.asyncDispose](), this.#indexes[Symbol.asyncDispose]()]);
   }
 
   index(path: MediaPath): Promise<ReadAnswers['index']> {
-    return this.#thread.ask({ type: 'index', path });
+    return this.#indexes.ask({ type: 'index', path });
   }
 
   async read(path: MediaPath, name: string, from: number, until: number): Promise<Uint8Array> {
-    const bytes = await this.#thread.ask({ type: 'file', path, name, from, until });
+    const bytes = await this.#files.ask({ type: 'file', path, name, from, until });
     if (bytes === undefined) throw new MillraceError('recording_unavailable', `The recording has no file ${name} now.`);
     return bytes;
   }
 
   /** @param files the index files of a recording that is not on this machine, in order */
   movie(path: MediaPath, request: MovieRequest, files?: readonly Uint8Array[]): Promise<MovieFile | undefined> {
-    return this.#thread.ask({ type: 'movie', path, movie: request, files });
+    return this.#indexes.ask({ type: 'movie', path, movie: request, files });
   }
 
   /** Parses the index files of a recording that is not on this machine, in order. */
   parse(path: MediaPath, files: readonly Uint8Array[]): Promise<IndexData> {
-    return this.#thread.ask({ type: 'parse', path, files });
+    return this.#indexes.ask({ type: 'parse', path, files });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The thread that reads recordings for viewers. Its calls block. It is separate from the writer thread, so that viewers never delay
+ * A thread that reads recordings for viewers. Its calls block. It is separate from the writer thread, so that viewers never delay
  * writing. The main thread's side is `reader-thread.ts`.
  */
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
