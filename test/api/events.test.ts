@@ -226,6 +226,20 @@ test('a user may have as many event streams open as its quota', async (t) => {
   (await read(key, port)).socket.destroy();
 });
 
+test('event streams that are opened together do not exceed the quota', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '2' });
+  const key = await api.makeKey('ann');
+  const url = await api.http.listen({ host: '127.0.0.1', port: 0 });
+  const leaving = new AbortController();
+  t.after(() => leaving.abort());
+  const headers = { authorization: `Bearer ${key.secret}` };
+  const answers = await Promise.all(
+    Array.from({ length: 8 }, () => fetch(`${url}/api/event/stream`, { headers, signal: leaving.signal })),
+  );
+  const having = (wanted: number) => answers.filter(({ status }) => status === wanted).length;
+  assert.deepEqual([having(200), having(403)], [2, 6]);
+});
+
 /** A store whose events cannot be read. */
 const awayStore = (store: Store): Store => ({
   ...store,

@@ -67,6 +67,8 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     const query = request.query as RawQuery;
     const { scope, quotas, userId } = request.caller;
     const filter = readEventFilter(query, scope);
+    const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
+    // Nothing may wait from here until the reader is added: requests that come together would all be within the quota.
     const atMost = quotas.eventStreams;
     if (atMost > 0 && tail.countOf(scope) >= atMost) {
       throw new MillraceError(
@@ -74,7 +76,6 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
         `You have ${atMost} event streams open at this server, which is your limit; close one first.`,
       );
     }
-    const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
     const presented = presentedKey(request);
     reply.hijack();
     const output = reply.raw;
