@@ -89,6 +89,7 @@ test('a request that is not HTTP, names no host or has too large headers is refu
     const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')));
     assert.deepEqual(Object.keys(body), ['errors', 'code', 'requestId']);
     assert.equal(body.code, code);
+    assert.match(answer, /\r\ncache-control: no-store\r\n/);
   }
 });
 

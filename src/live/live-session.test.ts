@@ -7,6 +7,7 @@ import type { EndReason, SessionState } from '#domain/session.ts';
 import type { PresentationOptions } from '#hls/hls.ts';
 import { ms, ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
@@ -68,6 +69,7 @@ function setUp({
     lastSeen: ms(createdAt),
     codecs,
   });
+  const clock = { now: () => ms(now), monotonic: () => ms(now - 500_000) };
   const session = new RtmpSession(
     {
       record,
@@ -81,7 +83,7 @@ function setUp({
       targetDurationS: 4,
       reconnectWindowS: 30,
       seenEveryMs: 10_000,
-      clock: { now: () => ms(now), monotonic: () => ms(now - 500_000) },
+      clock,
       logger,
       metrics,
       errors: new InternalErrors({ logger, metrics }),
@@ -104,6 +106,7 @@ function setUp({
   const packets = () => told.flatMap((each) => (each.type === 'packet' ? [each.packet] : []));
   return {
     session,
+    clock,
     presentation,
     metrics,
     lines,
@@ -723,9 +726,16 @@ test('an error thrown anywhere in a session ends only that session, is counted a
       session.publisherLost();
       advance(1000);
     },
+    'its pacer, before any output': ({ clock, advance }) => {
+      clock.monotonic = broken;
+      advance(1000);
+    },
     'its transcoder': ({ presentation }) => {
       presentation.write = broken;
       callbacks!.onTrack('small', VIDEO_TRACK);
+    },
+    'its transcoder, before any output': () => {
+      callbacks!.onPicture(new Proxy({} as Picture, { get: broken }));
     },
     'its presentation': ({ memoryFull, presentation }) => {
       presentation.write = broken;

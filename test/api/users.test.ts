@@ -193,3 +193,18 @@ test('the last active admin can be neither suspended nor demoted', async (t) => 
   );
   assert.equal(admins.length, 1);
 });
+
+test('a user may have as many streams and API keys as its quotas allow', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_STREAMS: '2', MILLRACE_QUOTA_API_KEYS: '2' });
+  const key = await api.makeKey('ann');
+  for (const [path, allowed] of [
+    ['/stream', 2],
+    ['/api-token', 1], // beside the one in use
+  ] as const) {
+    for (let number = 1; number <= allowed + 1; number++) {
+      const { statusCode, body } = await api.call('POST', path, { key, body: { name: `number ${number}` } });
+      if (number <= allowed) assert.equal(statusCode, 201, body);
+      else assert.deepEqual([statusCode, JSON.parse(body).code], [403, 'quota_exceeded'], path);
+    }
+  }
+});

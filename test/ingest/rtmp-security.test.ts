@@ -147,6 +147,22 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       }));
   }
 
+  it('aborts three messages before it publishes, each of which made the server allocate 64 kB', () =>
+    survives('flood', async (client, server) => {
+      server.stopClock();
+      await client.handshake();
+      client.raw(Buffer.concat(Array.from({ length: 3 }, () => BEGIN_AND_ABORT)));
+    }));
+
+  it('aborts eleven messages in a second as a publisher', () =>
+    survives('flood', async (client, server) => {
+      server.stopClock();
+      await client.handshake();
+      client.command('connect', new Map([['app', 'live']]));
+      await client.publish(GOOD_KEY);
+      client.raw(Buffer.concat(Array.from({ length: 11 }, () => BEGIN_AND_ABORT)));
+    }));
+
   it('sends more commands before it publishes than any encoder', () =>
     survives('flood', async (client, server) => {
       await client.handshake();
