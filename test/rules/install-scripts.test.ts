@@ -1,0 +1,16 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { join } from 'node:path';
+import { it } from 'node:test';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+// Every folder in which these docs or tests call `npm ci` or `npm install`.
+for (const folder of ['.', 'test/openapi']) {
+  it(`npm runs no install script of a dependency in ${folder}`, () => {
+    // What the caller's npm has set counts before the file of the folder.
+    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_config_/i.test(name)));
+    const setting = execFileSync('npm', ['config', 'get', 'ignore-scripts'], { cwd: join(ROOT, folder), env });
+    assert.equal(setting.toString().trim(), 'true');
+  });
+}
