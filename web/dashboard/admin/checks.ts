@@ -62,11 +62,15 @@ export function checksOf({
   const toLoopback = ingest.filter((url) => LOCAL.test(hostOf(url)));
   return [
     origin === serverOrigin
-      ? { name: 'Public address', tone: 'ok', text: `The server knows that it is reached at ${origin}.` }
+      ? {
+          name: 'Public address',
+          tone: 'ok',
+          text: `The server gives out URLs with the address that you use, ${origin}.`,
+        }
       : {
           name: 'Public address',
           tone: 'bad',
-          text: `You are at ${origin}, but the server believes to be at ${serverOrigin}. Set MILLRACE_PUBLIC_URL; or MILLRACE_TRUSTED_PROXIES, and have the proxy forward host and scheme.`,
+          text: `You use the address ${origin}, but the server gives out URLs with ${serverOrigin}. Set MILLRACE_PUBLIC_URL, or set MILLRACE_TRUSTED_PROXIES and have the proxy forward host and scheme.`,
         },
     isSecure || LOCAL.test(hostname)
       ? {
@@ -77,7 +81,7 @@ export function checksOf({
       : {
           name: 'Encryption',
           tone: 'warn',
-          text: 'Browsers are connected without TLS, so keys can be read on the way. Set MILLRACE_TLS_CERT and MILLRACE_TLS_KEY, or put a proxy with TLS before the server.',
+          text: 'Browsers are connected without TLS, so others on the network can read keys. Set MILLRACE_TLS_CERT and MILLRACE_TLS_KEY, or put a proxy with TLS in front of the server.',
         },
     toLoopback.length > 0 && !LOCAL.test(hostname)
       ? {
@@ -105,7 +109,7 @@ export function checksOf({
       : {
           name: 'Answers',
           tone: 'warn',
-          text: `The API took ${Math.round(answerMs)} ms to answer. The network between may be slow, or the server busy.`,
+          text: `The API took ${Math.round(answerMs)} ms to answer. The network may be slow, or the server may be busy.`,
         },
   ];
 }

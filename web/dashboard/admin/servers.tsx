@@ -19,7 +19,7 @@ export function Servers() {
   return (
     <ListCard
       title="Servers"
-      note="Every server on this database. The load is known of the one that answers you."
+      note="All servers on this database. The load is shown only for the server that answers you."
       data={nodes}
       caption="Servers"
       columns={COLUMNS}

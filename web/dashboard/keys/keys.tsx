@@ -206,7 +206,7 @@ function SigningKeys() {
           </Message>
           <CopyField name="Private key" value={created.privateKey} secret hint="Base64 of a PEM file (PKCS #8)." />
           <CopyField name="Public key" value={created.publicKey} />
-          <CopyField name="Id" value={created.id} hint="Tokens carry it as kid." />
+          <CopyField name="Id" value={created.id} hint="Tokens can name it as kid in their header." />
           <DialogActions>
             <CopyCurl changes={[NEW_SIGNING_KEY]} />
             <Button kind="primary" onPress={() => setCreated(undefined)}>

@@ -29,7 +29,9 @@ export function Watch({
       <CopyField
         name={name}
         value={url}
-        {...(!isPublic && { hint: 'Viewers need a right of yours besides. You watch with your own.' })}
+        {...(!isPublic && {
+          hint: 'Viewers also need a token or access key from you. You watch with a token of your own.',
+        })}
       />
       <div class="row">
         <ButtonLink href={withToken(url, token)} icon="play" small outside>

@@ -59,14 +59,14 @@ export function SessionPlots({
       note={
         uplink?.text ??
         (value?.step === 60
-          ? 'A sample a minute. Dashed lines are warnings.'
-          : 'A sample each five seconds, of the last 15 minutes. Dashed lines are warnings.')
+          ? 'One sample a minute. Dashed lines are warnings.'
+          : 'One sample every five seconds, for the last 15 minutes. Dashed lines are warnings.')
       }
     >
       {(value === undefined || data.error !== undefined) && <Waiting data={data} lines={5} />}
       {value !== undefined && shown.length === 0 && (
         <Empty icon="chart" title={isLive ? 'The first sample comes in a few seconds' : 'Nothing was measured'}>
-          {isLive ? undefined : 'The session was too short, or is of an earlier version of the server.'}
+          {isLive ? undefined : 'The session was too short, or an earlier version of the server ran it.'}
         </Empty>
       )}
       {shown.length > 0 && (

@@ -176,7 +176,7 @@ function MakeClip({
   return (
     <Card
       title="Make a clip"
-      note="Mark it on the line, or play to where it begins and mark that, then to where it ends. Nothing is encoded: the clip is there at once, exact to the frame."
+      note="Mark it on the line, or play to where it begins and mark that, then to where it ends. Nothing is encoded: the clip is ready at once, exact to the frame."
     >
       <form onSubmit={form.submit}>
         {lengthS > 0 && (

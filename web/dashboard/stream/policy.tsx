@@ -120,11 +120,11 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
         onValue={setOrigins}
         placeholder="https://example.com"
         error={form.errorOf('playbackPolicy.allowedOrigins')}
-        hint="Origins with a blank between them. Empty for every page."
+        hint="Origins, separated by spaces. Leave it empty to allow every page."
       />
       <p class="hint">
         <a href={`${ROOT.pathname}docs/playback-rights`} target="_blank" rel="noopener">
-          How tokens are made and webhooks answer
+          How to sign tokens and how a webhook must answer
         </a>
       </p>
     </FormDialog>

@@ -15,7 +15,7 @@ export function ShareCard({ stream }: { readonly stream: Stream }) {
     <Card title="Share and embed">
       <div class="stack tight">
         <Watch name="Page for viewers" stream={stream} />
-        <span class="hint">Embed it in a page of yours:</span>
+        <span class="hint">Embed it in your own page:</span>
         <div class="code-block" dir="ltr">
           <pre>{frame}</pre>
           <CopyButton text={frame} what="the embed code" />

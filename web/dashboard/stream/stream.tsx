@@ -162,7 +162,7 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
       <Card title="Ids">
         <div class="columns">
           <CopyField name="Stream id" value={stream.id} hint="For programs that use the API." />
-          <CopyField name="Playback id" value={stream.playbackId} hint="Public: viewers watch by it." />
+          <CopyField name="Playback id" value={stream.playbackId} hint="Public: viewers watch the stream with it." />
         </div>
       </Card>
       {dialog === 'edit' && <Edit stream={stream} onStream={put} onClose={() => setDialog(undefined)} />}

@@ -13,7 +13,7 @@ export const EVENT_TYPES: Readonly<Record<EventType, string>> = {
   'session.started': 'A session can be watched: its first part exists.',
   'session.ended': 'A session ended.',
   'session.warning': 'A warning was raised on a running session.',
-  'session.warning_cleared': 'A warning that was raised on a running session does not hold any more.',
+  'session.warning_cleared': 'A warning that was raised on a running session was cleared.',
   'publish.refused': 'An encoder that was meant for this stream was refused.',
   'publish.disconnected': 'A publisher was lost, or was disconnected by the server.',
   'access_control.refused': 'A playback policy refused viewers of a stream.',
@@ -27,7 +27,7 @@ export const EVENT_TYPES: Readonly<Record<EventType, string>> = {
   'events.dropped':
     'Events of a stream were dropped, because the database was away for longer than a server can remember events.',
   'webhook.disabled': 'A webhook was disabled by the server.',
-  'webhook.test': 'A test event was requested for a webhook. Only that webhook gets it, and it always does.',
+  'webhook.test': 'A test event was requested for a webhook. Only that webhook gets it, whatever events it has chosen.',
 };
 
 /** The events that are chosen for a new webhook. */

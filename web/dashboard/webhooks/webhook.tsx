@@ -46,7 +46,9 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     await change(...sent);
     data.put({ ...webhook, disabled });
     toastDone(
-      disabled ? 'Nothing is sent any more. Events wait.' : 'Events are sent again, those that waited first.',
+      disabled
+        ? 'Nothing is sent any more. Events that happen now are not sent later either.'
+        : 'Events are sent again. Deliveries that waited are sent first.',
       sent,
     );
   };
@@ -132,7 +134,7 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
             )}
           </div>
         </Card>
-        <Card title="What it is told of">
+        <Card title="Events that are sent">
           <div class="row">
             {webhook.events.length === 0 ? (
               <span class="soft">Nothing.</span>

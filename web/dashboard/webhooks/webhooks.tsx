@@ -34,7 +34,7 @@ export function Webhooks() {
           </Button>
         }
       >
-        A webhook tells a server of yours what happens to your streams. Deliveries are signed, and tried for three days.
+        A webhook sends events of your streams to your own server. Deliveries are signed, and tried for three days.
       </PageHead>
       <ListCard
         data={webhooks}
@@ -44,7 +44,7 @@ export function Webhooks() {
             title="No webhook yet"
             action={<Button onPress={() => setCreating(true)}>Create your first webhook</Button>}
           >
-            Have your server told when a stream goes live, when it ends, or when its encoder has a problem.
+            Your server then gets an event when a stream goes live, when it ends, or when its encoder has a problem.
           </Empty>
         }
         caption="Webhooks"
@@ -122,7 +122,7 @@ export function EditWebhook({
         required
         placeholder="https://example.com/hooks/live"
         error={form.errorOf('url')}
-        hint="Answers 2xx within some seconds to take a delivery."
+        hint="Your server must answer each delivery with a 2xx status within 15 seconds."
       />
       <fieldset class="checks">
         <legend>Events</legend>
