@@ -480,10 +480,11 @@ test('the thumbnail is the newest image, cacheable for a moment, and requests fo
   assert.equal(viewers.count, 0);
 });
 
-test('without an image, and while the stream is offline, the thumbnail is not found, which may be cached for a moment', async (t) => {
+test('without an image, and while the stream is offline, the thumbnail is not found, which no cache may keep', async (t) => {
   const { app } = await originOf(t, () => playlist(''));
   const none = await app.inject(`/hls/${playbackId}/thumbnail.jpg`);
   assert.deepEqual([none.statusCode, none.json().code], [404, 'not_found']);
+  assert.equal(none.headers['cache-control'], 'no-store');
   assert.equal(none.headers['access-control-allow-origin'], '*');
   for (const id of [newPlaybackId(), 'x']) {
     const offline = await app.inject(`/hls/${id}/thumbnail.jpg`);
