@@ -54,7 +54,8 @@ export const WebhookChangeSchema = Type.Object(
     ),
     disabled: Type.Optional(
       Type.Boolean({
-        description: 'true to stop deliveries, false to resume them and deliver the events that have waited.',
+        description:
+          'true to stop deliveries, false to resume them and send those that waited. Events that happen while the webhook is disabled are never sent.',
       }),
     ),
   },
