@@ -12,7 +12,7 @@ import { waitFor } from '#test/support/wait-for.ts';
 import { cutOffWhenStuck, hasLeft, writeBody } from './viewer-connection.ts';
 
 /** The pieces of a segment: some parts, the last one small, one of them empty. */
-const PIECES = [700_001, 300_000, 0, 65_536, 65_537, 10].map((size) => randomBytes(size));
+const PIECES = [140_001, 60_000, 0, 65_536, 65_537, 10].map((size) => randomBytes(size));
 const WHOLE = Buffer.concat(PIECES);
 const UNCHECKED = { rejectUnauthorized: false };
 

@@ -1,0 +1,48 @@
+/**
+ * Runs many test files in one process, each as a suite that is named after its file. Loading the service's modules costs more CPU time than
+ * the tests of most files, and here it is done once for all of them.
+ */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The longest that a file may take, on a machine that may be busy. */
+const FILE_LIMIT_MS = 300_000;
+
+/** Kills the process when it has not named another file for too long, even if its main thread is blocked. It does not keep the process alive. */
+const WATCHDOG = `
+  const { writeSync } = require('node:fs');
+  const { parentPort, workerData: limitMs } = require('node:worker_threads');
+  let timer;
+  parentPort.on('message', (file) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      writeSync(2, file + ' did not end within ' + limitMs / 1000 + ' s\\n');
+      process.kill(process.pid, 'SIGKILL');
+    }, limitMs);
+  });`;
+
+/**
+ * Runs the files one after the other. The hooks of a file belong to its suite, so they concern no other file.
+ * @param files relative to the repository
+ */
+export function runFiles(files: readonly string[]): void {
+  const watchdog = new Worker(WATCHDOG, { eval: true, workerData: FILE_LIMIT_MS });
+  watchdog.unref();
+  for (const file of files) {
+    describe(file, async () => {
+      before(() => watchdog.postMessage(file));
+      await import(pathToFileURL(join(ROOT, file)).href);
+    });
+  }
+  after(() => watchdog.postMessage(`Something that one of these files left open: ${files.join(', ')}`));
+}
+
+/** Every `of`th of the files that match, from number `part` on, which counts from 1. */
+export function partOf(patterns: readonly string[], part: number, of: number): readonly string[] {
+  const files = [...new Set(globSync(patterns, { cwd: ROOT }))].sort();
+  return files.filter((_, index) => index % of === part - 1);
+}
