@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { it } from 'node:test';
-import { childrenOf, isRunning } from '#test/support/children.ts';
+import { beforeEach, it } from 'node:test';
+import { childrenOf, forkServersOf, isRunning } from '#test/support/children.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer } from './fork-server.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
@@ -20,11 +20,20 @@ function startWorker(forkServer: ForkServer) {
   return { worker, heard, isReady: () => heard.messages.includes('ready') };
 }
 
-/** The only child of this process, which is the fork server. */
+/** The fork servers of this process before a test. Those of earlier tests, and of other files that share the process, may still be ending. */
+let others: ReadonlySet<number>;
+beforeEach(() => {
+  others = new Set(forkServersOf(process.pid).map(({ pid }) => pid));
+});
+
+/** The fork servers that a test has started and that have not ended. */
+const started = (): readonly number[] =>
+  forkServersOf(process.pid).flatMap(({ pid }) => (others.has(pid) ? [] : [pid]));
+
 function forkServerPid(): number {
-  const [child, ...others] = childrenOf(process.pid);
-  assert.deepEqual(others, []);
-  return child!.pid;
+  const [pid, ...more] = started();
+  assert.ok(pid !== undefined && more.length === 0, 'there is one fork server');
+  return pid;
 }
 
 it('starts workers in another process, so that the server itself never forks for one', async () => {
@@ -89,7 +98,7 @@ it('ends its workers when it is disposed', async () => {
   await until('the worker', isReady);
   forkServer[Symbol.dispose]();
   await worker.ended;
-  await until('its end', () => childrenOf(process.pid).length === 0);
+  await until('its end', () => started().length === 0);
 });
 
 it('reports a worker that is requested after its end as not started', async () => {

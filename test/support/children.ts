@@ -20,7 +20,12 @@ export function childrenOf(parent: number): readonly ChildOf[] {
 
 /** The workers that transcode for a server: the children of its fork server. */
 export function transcodersOf(server: number): readonly ChildOf[] {
-  return childrenOf(server).flatMap(({ pid }) => (isForkServer(pid) ? childrenOf(pid) : []));
+  return forkServersOf(server).flatMap(({ pid }) => childrenOf(pid));
+}
+
+/** The fork servers of a process. */
+export function forkServersOf(parent: number): readonly ChildOf[] {
+  return childrenOf(parent).filter(({ pid }) => isForkServer(pid));
 }
 
 /** Whether a process exists and is not a zombie. */
