@@ -131,7 +131,10 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     onArriving: (streamId, protocol) => {
       if (protocol !== TEST_PICTURE_PROTOCOL) testPictures.stopHere(streamId);
     },
-    onAccepted: (stream) => sessions.watcher.accepted(stream),
+    onAccepted: (stream) => {
+      sessions.watcher.accepted(stream);
+      sessions.prepareWorkers();
+    },
   });
   const { draw } = sessions;
   const testPictures = parts.use(new TestPictures({ gate, store: options.store, clock, draw }));
@@ -201,6 +204,8 @@ interface Sessions {
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
   readonly recordings: Recordings;
+  /** Makes sure that workers can be started at once. */
+  readonly prepareWorkers: () => void;
   /** Begins a test picture. Undefined without FFmpeg. */
   readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
 }
@@ -319,7 +324,10 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   parts.use(new Housekeeping({ store, quotas: config.quotas, clock, logger, ...config.store }));
   const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
   const draw = isAvailable ? (target: TestPictureTarget) => drawTestPicture(forkServer, target) : undefined;
-  return { nodeId, registry, journal, watcher, claims, lease, recordings, draw };
+  const prepareWorkers = () => {
+    if (isAvailable) forkServer.prepare();
+  };
+  return { nodeId, registry, journal, watcher, claims, lease, recordings, prepareWorkers, draw };
 }
 
 /** Adds the API, the dashboard and playback to the HTTP server. @param from.ingestAddresses filled once ingest listens */

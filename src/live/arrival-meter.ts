@@ -32,7 +32,6 @@ export class ArrivalMeter {
   /** The current second, and how much has arrived in it. */
   #second = { startedAt: 0, bytes: 0 };
   /** The bits that arrived in the second with the least, and in the one with the most, since the last measurement. */
-  /** The bits that arrived in the second with the least, and in the one with the most, since the last measurement. */
   #least = Number.POSITIVE_INFINITY;
   #most = 0;
   /** The newest media time of the leading track, in seconds, and what it was at the last measurement. */

@@ -15,7 +15,6 @@ const MAX_HELD_S = 15;
 /** The frame hold for one connection of a publisher. Times are seconds of session time. */
 export class FrameHold {
   /** The latest time that was reported as reached. */
-  /** The latest time that was reported as reached. */
   #passedS = Number.NEGATIVE_INFINITY;
   /** How late the newest frame came: how far the audio was ahead of it. The next frame may be as late. */
   #lateS = 0;

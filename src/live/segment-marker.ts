@@ -48,9 +48,7 @@ export class SegmentMarker {
   #cuts: readonly Cut[] = [];
   #nextOrdinal = 0;
   /** The number of segments so far that are marked as a discontinuity. */
-  /** The number of segments so far that are marked as a discontinuity. */
   #discontinuities = 0;
-  /** The decoding time of the leader's newest packet, in seconds. */
   /** The decoding time of the leader's newest packet, in seconds. */
   #lastLeaderS = 0;
   readonly #keyframes = new KeyframeMeter();

@@ -24,7 +24,7 @@ export interface StartedEvents {
 }
 
 /** What users of the fork server may do who do not own it. */
-export type WorkerStarter = Pick<ForkServer, 'prepare' | 'start' | 'kill' | 'limitMemory'>;
+export type WorkerStarter = Pick<ForkServer, 'start' | 'kill' | 'limitMemory'>;
 
 /** A worker that was requested and has not ended. */
 interface Started {
@@ -48,7 +48,7 @@ export class ForkServer implements Disposable {
     this.#killWithinMs = killWithinMs;
   }
 
-  /** Starts its process if it does not run, for a worker that will soon be needed. Whether that fails is seen when the worker is started. */
+  /** Starts its process if it does not run, while this process is still small. Whether that fails is seen when a worker is started. */
   prepare(): void {
     try {
       this.#open();

@@ -29,17 +29,11 @@ export class OverloadPolicy {
   #order: readonly string[];
   #shed: readonly string[] = [];
   /** The time at which a rendition was last shed, or packets were last dropped. */
-  /** The time at which a rendition was last shed, or packets were last dropped. */
-  /** The time at which a rendition was last shed, or packets were last dropped. */
   #actedAt = Number.NEGATIVE_INFINITY;
-  /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
-  /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
   /** The time at which a rendition was last restored. Infinite once that has succeeded or failed. */
   #restoredAt = Number.POSITIVE_INFINITY;
   /** The time since which the worker has kept up. */
   #steadySince: number | undefined;
-  /** How long the worker must keep up before the next rendition is restored. */
-  /** How long the worker must keep up before the next rendition is restored. */
   /** How long the worker must keep up before the next rendition is restored. */
   #waitMs: number = RETRY.firstMs;
 

@@ -7,7 +7,7 @@ import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
 const started = () => assert.fail('no worker is started');
-const forkServer = { prepare: () => {}, start: started, kill: started, limitMemory: started };
+const forkServer = { start: started, kill: started, limitMemory: started };
 
 /** A pool with a clock that the test controls. Its transcoders start no worker before they get a track. */
 function setUp(maxTranscodes: number, isAvailable = true) {

@@ -84,7 +84,6 @@ export class TranscoderPool {
     const { userId, streamId, atMost = 0, onRevoked } = request;
     const { maxTranscodes } = this.#settings;
     if (!this.#isAvailable) return 'unavailable';
-    this.#forkServer.prepare();
     if (request.lastedMs < WORTHWHILE_MS) return 'later';
     const held = this.#places.get(userId)?.size ?? 0;
     if (atMost > 0 && held >= atMost) return 'quota';

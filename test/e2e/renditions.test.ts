@@ -317,8 +317,10 @@ async function healthOf(server: TestServer, id: string): Promise<Static<typeof H
   return (await server.api.getStream(id)).health!;
 }
 
-/** For each segment, the tick of its first frame in presentation order, and whether it can be decoded on its own. */
-/** All segments except the last one, which has the media that was left when the session ended, and may begin at any frame. */
+/**
+ * For each segment, the tick of its first frame in presentation order, and whether it can be decoded on its own. Without the last one, which
+ * has the media that was left when the session ended, and may begin at any frame.
+ */
 function segmentStarts(viewing: Viewing): ReadonlyMap<number, { readonly tick: number; readonly keyframe: boolean }> {
   const starts = seenSegments(viewing)
     .slice(0, -1)
