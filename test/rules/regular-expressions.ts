@@ -4,6 +4,9 @@
 import { type CallExpression, type NewExpression, parseSync, type Span, Visitor } from 'oxc-parser';
 import { checkSync } from 'recheck';
 
+/** Judging one takes less than a second of CPU time, which a busy machine may not give for long. The package's own limit is ten seconds. */
+const JUDGING_LIMIT_MS = 300_000;
+
 /** A regular expression in the source. */
 export interface Expression {
   /** `src/folder/file.ts:line`, as editors and terminals link it. */
@@ -41,7 +44,7 @@ export function expressionsIn(path: string, source: string): readonly Expression
 /** Explains why an expression is not proven to take time in proportion to the length of its input. Undefined when it is. */
 export function slowness(pattern: string, flags: string): string | undefined {
   // Only the automaton proves something. The package's other checker tries many inputs, which proves nothing.
-  const verdict = checkSync(pattern, flags, { checker: 'automaton' });
+  const verdict = checkSync(pattern, flags, { checker: 'automaton', timeout: JUDGING_LIMIT_MS });
   switch (verdict.status) {
     case 'safe':
       return undefined;
