@@ -1,6 +1,7 @@
 /**
  * A server with a few things on it, and a browser in which somebody is signed in to its dashboard.
  */
+import { AxeBuilder } from '@axe-core/playwright';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
@@ -12,6 +13,13 @@ export const DESK = { viewport: { width: 1280, height: 800 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 /** Text that would run as a script in a page that inserted it as HTML. It is the name of a stream. */
 export const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
+
+/**
+ * Axe on a page. Only violations are described in full, which saves most of its time. It joins what it found in the page itself: another page
+ * is needed only for frames of other origins, and nothing here has frames.
+ */
+export const axeOn = (page: Page): AxeBuilder =>
+  new AxeBuilder({ page: page as never }).options({ resultTypes: ['violations'] }).setLegacyMode();
 
 /** The dashboard of a server without live streams. */
 export interface TestDashboard extends AsyncDisposable {

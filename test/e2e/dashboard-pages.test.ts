@@ -3,10 +3,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { AxeBuilder } from '@axe-core/playwright';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { DESK, PHONE, SCRIPT, startDashboard, type TestDashboard } from './dashboard-browser.ts';
+import { axeOn, DESK, PHONE, SCRIPT, startDashboard, type TestDashboard } from './dashboard-browser.ts';
 
 /** The budgets of the first page, and of everything without hls.js. */
 const FIRST_PAGE_BYTES = 45_000;
@@ -54,14 +53,13 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
     test(`every page ${name} can be used by everybody in light and in dark colors, breaks no policy, loads nothing from elsewhere and is not too wide`, async () => {
       await using watched = await openSignedIn('/', options);
       const { page, errors, hosts } = watched;
-      const axe = () => new AxeBuilder({ page: page as never });
       for (const [path, text] of PAGES()) {
         await page.emulateMedia({ colorScheme: 'light' });
         await page.goto(url(path));
         await page.getByText(text).first().waitFor();
-        const inLight = await axe().analyze();
+        const inLight = await axeOn(page).analyze();
         await page.emulateMedia({ colorScheme: 'dark' });
-        const inDark = await axe().withRules(RULES_ABOUT_COLORS).analyze();
+        const inDark = await axeOn(page).withRules(RULES_ABOUT_COLORS).analyze();
         const violations = [...inLight.violations, ...inDark.violations];
         const found = violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
         assert.deepEqual(found, [], path);

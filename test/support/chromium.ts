@@ -1,10 +1,13 @@
 /**
  * A real browser for tests: Debian's Chromium, driven by playwright-core. It plays H.264 and AAC.
  */
+import { existsSync } from 'node:fs';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { needs } from './tools.ts';
 
-const EXECUTABLE = '/usr/bin/chromium';
+/** The same Chromium without windows: a page costs a fourth of the CPU time of one in a window that nobody sees. Preferred where installed. */
+const SHELL = '/usr/bin/chromium-headless-shell';
+const EXECUTABLE = existsSync(SHELL) ? SHELL : '/usr/bin/chromium';
 const ARGUMENTS = [
   '--no-sandbox', // CI runs as root
   '--headless=new',
