@@ -21,7 +21,8 @@ import { get, mediaPlaylistUris } from './viewer.ts';
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 const TARGET_DURATION_S = 2;
 const WINDOW_S = 12;
-const RECONNECT_WINDOW_S = 2;
+/** Long enough for a busy machine to see what happens within it, and shorter than the time for which a stream can be watched afterwards. */
+const RECONNECT_WINDOW_S = 8;
 
 let server: ServerProcess;
 
