@@ -1,7 +1,7 @@
 /**
  * Self-signed TLS certificates for tests. They are made here, so that no test needs a program that makes them, and none expires.
  */
-import { createHash, generateKeyPairSync, sign } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -9,7 +9,10 @@ import { connect } from 'node:tls';
 
 /** Properties of a certificate. By default it is valid from yesterday until tomorrow. */
 export interface TestCertificateOptions {
-  /** The subject's name, by which a test tells certificates apart. */
+  /**
+   * The subject's name, by which a test tells certificates apart; a new one by default. A client that trusts two certificates with one name
+   * checks signatures by the key of the first.
+   */
   readonly name?: string;
   readonly validFrom?: Date;
   readonly validTo?: Date;
@@ -28,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** Makes a certificate with a new key (ECDSA, P-256). */
 export function makeCertificate(options: TestCertificateOptions = {}): TestCertificate {
   const {
-    name = 'millrace test',
+    name = `millrace test ${randomBytes(8).toString('hex')}`,
     validFrom = new Date(Date.now() - DAY_MS),
     validTo = new Date(Date.now() + DAY_MS),
   } = options;
