@@ -1,6 +1,7 @@
 /**
- * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlist of
- * an excerpt. The lines of a segment are made once and kept, so that an update renders only what is new.
+ * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlists of
+ * excerpts. The lines of a segment are made once and kept, so that an update renders only what is new. An excerpt of a day, which any viewer
+ * may ask for, takes a few milliseconds of the event loop.
  */
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';
@@ -24,8 +25,8 @@ const DATE_EVERY_S = 60;
 /** By how much the stated duration of the last segment may exceed the real one: more than an audio frame, less than anybody perceives. */
 const END_TOLERANCE_S = 0.1;
 
-/** The EVENT playlist of one rendition, which grows with the recording. */
-export class EventPlaylist {
+/** The playlists of one rendition, which grow with the recording. */
+export class RecordedPlaylists {
   readonly #targetDurationS: number;
   #lines: Lines;
   #full: PlaylistText | undefined;
@@ -38,23 +39,21 @@ export class EventPlaylist {
   }
 
   /**
-   * Returns the playlist of the complete segments. The same object is returned until something changes.
+   * Returns the EVENT playlist of the complete segments. The same object is returned until something changes.
    * @param index always that of the same recording
    * @param options.skip whether to return a delta update, if there is enough to skip
    * @param options.hasEnded whether it is the last version, to which nothing is appended
    */
-  render(
+  whole(
     index: RecordingIndex,
     rendition: RecordedRendition,
     { skip, hasEnded }: { readonly skip: boolean; readonly hasEnded: boolean },
   ): PlaylistText {
-    const { count } = this.#lines;
     this.#lines.addUntil(index, rendition, rendition.completeCount);
+    const isLonger = this.#renderedFor.count !== this.#lines.count;
     // A line that viewers may have already stays as it is (rfc8216bis §6.2.1).
-    if (hasEnded && count !== this.#lines.count) {
-      this.#lines.lengthenEnd(longestS(index, 0, Infinity), this.#targetDurationS);
-    }
-    if (count !== this.#lines.count || this.#renderedFor.hasEnded !== hasEnded || this.#full === undefined) {
+    if (hasEnded && isLonger) this.#lines.lengthenEnd(longest(index, 0, Infinity), this.#targetDurationS);
+    if (isLonger || this.#renderedFor.hasEnded !== hasEnded || this.#full === undefined) {
       this.#full = undefined;
       this.#delta = undefined;
       this.#renderedFor = { count: this.#lines.count, hasEnded };
@@ -66,6 +65,42 @@ export class EventPlaylist {
     }
     this.#full ??= new PlaylistText(this.#text(hasEnded, 0), hasEnded);
     return this.#full;
+  }
+
+  /**
+   * Returns the VOD playlist of an excerpt. It has whole segments, so it begins before the excerpt and ends after it. EXT-X-START says where
+   * to start. Undefined when the rendition has nothing in the span.
+   * @param index always that of the same recording
+   * @param options.startS where the excerpt begins in its first segment of the leading rendition, in seconds. Undefined: at the beginning
+   */
+  excerpt(
+    index: RecordingIndex,
+    rendition: RecordedRendition,
+    { span, startS }: { readonly span: SegmentSpan; readonly startS: number | undefined },
+  ): string | undefined {
+    const { segments, completeCount } = rendition;
+    const from = segments.indexFrom(span.first);
+    const until = Math.min(segments.indexFrom(span.last + 1), completeCount);
+    if (from >= until) return undefined;
+    this.#lines.addUntil(index, rendition, completeCount);
+    const first = segments.at(from)!.number;
+    const last = segments.at(until - 1)!.number;
+    // The first segment names its init segment and its time, whatever came before it.
+    const begin = new Lines(first);
+    begin.addUntil(index, rendition, from + 1);
+    const text = begin.followedBy(this.#lines, last, {
+      lengthenedTo: longest(index, span.first, span.last + 1),
+      targetDurationS: this.#targetDurationS,
+    });
+    const head = [
+      tags.head(),
+      '#EXT-X-PLAYLIST-TYPE:VOD',
+      tags.targetDuration(this.#targetDurationS),
+      tags.mediaSequence(first),
+      tags.discontinuitySequence(begin.discontinuitiesBefore),
+      ...(startS === undefined ? [] : [`#EXT-X-START:TIME-OFFSET=${startS.toFixed(3)},PRECISE=YES`]),
+    ].join('\n');
+    return `${head}\n${text}${tags.endList()}\n`;
   }
 
   #text(hasEnded: boolean, skipped: number): string {
@@ -83,41 +118,14 @@ export class EventPlaylist {
   }
 }
 
-/**
- * The VOD playlist of an excerpt. It has whole segments, so it begins before the excerpt and ends after it. EXT-X-START says where to
- * start.
- * @param startS where the excerpt begins in its first segment of the leading rendition, in seconds. Undefined: at the beginning
- * @returns undefined when the rendition has nothing in the span
- */
-export function excerptPlaylist(
-  index: RecordingIndex,
-  rendition: RecordedRendition,
-  options: { readonly span: SegmentSpan; readonly startS: number | undefined; readonly targetDurationS: number },
-): string | undefined {
-  const { span, startS, targetDurationS } = options;
-  const lines = new Lines(span.first);
-  const untilIndex = rendition.segments.indexFrom(span.last + 1);
-  if (untilIndex <= rendition.segments.indexFrom(span.first)) return undefined;
-  lines.addUntil(index, rendition, Math.min(untilIndex, rendition.completeCount));
-  if (lines.count === 0) return undefined;
-  lines.lengthenEnd(longestS(index, span.first, span.last + 1), targetDurationS);
-  const head = [
-    tags.head(),
-    '#EXT-X-PLAYLIST-TYPE:VOD',
-    tags.targetDuration(targetDurationS),
-    tags.mediaSequence(lines.firstNumber),
-    tags.discontinuitySequence(lines.discontinuitiesBefore),
-    ...(startS === undefined ? [] : [`#EXT-X-START:TIME-OFFSET=${startS.toFixed(3)},PRECISE=YES`]),
-  ].join('\n');
-  return `${head}\n${lines.from(0)}${tags.endList()}\n`;
-}
-
 /** The lines of a rendition's segments, in their order. */
 class Lines {
   readonly #fromNumber: number;
   /** The lines of each segment. A single text with all of them would be copied for every delta update. */
   readonly #texts: string[] = [];
   readonly #durationsS: number[] = [];
+  /** The durations of all segments up to each one, as stated, in {@link UNITS_PER_S}. */
+  readonly #sums: number[] = [];
   /** The index of the next segment in the rendition's table. */
   #next: number | undefined;
   #nextNumber = 0;
@@ -155,18 +163,39 @@ class Lines {
   }
 
   /**
+   * The text of these lines and of those that others have for the segments after them, up to the segment with a number. The end is
+   * lengthened as by {@link Lines.lengthenEnd}.
+   */
+  followedBy(
+    others: Lines,
+    lastNumber: number,
+    { lengthenedTo, targetDurationS }: { readonly lengthenedTo: number; readonly targetDurationS: number },
+  ): string {
+    const from = this.#nextNumber - others.firstNumber;
+    const end = lastNumber - others.firstNumber;
+    const missing = lengthenedTo - this.#sums.at(-1)!;
+    if (end < from)
+      return lengthened({ text: this.#texts[0]!, durationS: this.#durationsS[0]! }, missing, targetDurationS).text;
+    const last = { text: others.#texts[end]!, durationS: others.#durationsS[end]! };
+    const following = others.#sums[end]! - others.#sums[from - 1]!;
+    const { text } = lengthened(last, missing - following, targetDurationS);
+    return this.from(0) + others.#texts.slice(from, end).join('') + text;
+  }
+
+  /**
    * Lengthens the stated duration of the last segment, so that all renditions last equally long. Does nothing where they differ by more
    * than END_TOLERANCE_S. Shaka Player 5.2 shortens every rendition to the shortest sum of durations, but ends the presentation with the
    * rendition that ends first. When the rendition with the shortest sum begins later than another one, the player waits at the end for
    * media forever.
-   * @param toS the duration of the longest rendition, in seconds
+   * @param to the duration of the longest rendition, in {@link UNITS_PER_S}
    */
-  lengthenEnd(toS: number, targetDurationS: number): void {
+  lengthenEnd(to: number, targetDurationS: number): void {
     const last = this.count - 1;
-    const missingS = toS - this.#durationsS.reduce((sum, durationS) => sum + tags.writtenS(durationS), 0);
-    const durationS = tags.writtenS(this.#durationsS[last] ?? 0) + missingS;
-    if (last < 0 || missingS <= 0 || missingS > END_TOLERANCE_S || Math.round(durationS) > targetDurationS) return;
-    this.#texts[last] = this.#texts[last]!.replace(tags.extinf(this.#durationsS[last]!), tags.extinf(durationS));
+    if (last < 0) return;
+    const before = { text: this.#texts[last]!, durationS: this.#durationsS[last]! };
+    const { text, durationS } = lengthened(before, to - this.#sums[last]!, targetDurationS);
+    this.#sums[last]! += unitsOf(durationS) - unitsOf(before.durationS);
+    this.#texts[last] = text;
     this.#durationsS[last] = durationS;
   }
 
@@ -214,16 +243,41 @@ class Lines {
     const begin = discontinuity ? [tags.discontinuity(), ...lines] : lines;
     this.#texts.push(`${[...begin, tags.extinf(durationS), `${id}/${recordedSegmentName(number)}`].join('\n')}\n`);
     this.#durationsS.push(durationS);
+    this.#sums.push((this.#sums.at(-1) ?? 0) + unitsOf(durationS));
     this.#nextNumber = number + 1;
   }
 }
 
-/** The duration of the longest rendition, as stated, of the segments from `fromNumber` up to and without `untilNumber`. In seconds. */
-function longestS({ renditions }: RecordingIndex, fromNumber: number, untilNumber: number): number {
+/** Durations are stated in multiples of this part of a second, so that sums of them are exact. */
+const UNITS_PER_S = 100_000;
+/** A duration as playlists state it, in {@link UNITS_PER_S}. */
+const unitsOf = (durationS: number): number => Math.round(tags.writtenS(durationS) * UNITS_PER_S);
+
+interface Line {
+  readonly text: string;
+  readonly durationS: number;
+}
+
+/** A line with a longer stated duration; see {@link Lines.lengthenEnd}. @param missing by how much, in {@link UNITS_PER_S} */
+function lengthened(line: Line, missing: number, targetDurationS: number): Line {
+  const durationS = (unitsOf(line.durationS) + missing) / UNITS_PER_S;
+  if (missing <= 0 || missing > END_TOLERANCE_S * UNITS_PER_S || Math.round(durationS) > targetDurationS) return line;
+  return { text: line.text.replace(tags.extinf(line.durationS), tags.extinf(durationS)), durationS };
+}
+
+/** For the segments of each rendition: the durations of all complete ones before each, as stated, in {@link UNITS_PER_S}. */
+const durationsBefore = new WeakMap<object, number[]>();
+
+/** The duration of the longest rendition, as stated, of the segments from `fromNumber` up to and without `untilNumber`. In {@link UNITS_PER_S}. */
+function longest({ renditions }: RecordingIndex, fromNumber: number, untilNumber: number): number {
   const sums = renditions.map(({ segments, completeCount }) => {
-    const untilIndex = Math.min(segments.indexFrom(untilNumber), completeCount);
-    const durationsS = segments.columns.durationsS.subarray(segments.indexFrom(fromNumber), untilIndex);
-    return durationsS.reduce((sum, durationS) => sum + tags.writtenS(durationS), 0);
+    const before = durationsBefore.get(segments) ?? [0];
+    durationsBefore.set(segments, before);
+    for (let at = before.length - 1; at < completeCount; at++) {
+      before.push(before[at]! + unitsOf(segments.columns.durationsS[at]!));
+    }
+    const until = Math.min(segments.indexFrom(untilNumber), completeCount);
+    return before[until]! - before[Math.min(segments.indexFrom(fromNumber), until)]!;
   });
   return Math.max(0, ...sums);
 }
@@ -239,11 +293,10 @@ function segmentOfAny({ renditions }: RecordingIndex, number: number): RecordedS
 /** How many segments before a number begin with a discontinuity. All renditions agree on this. */
 function discontinuitiesBefore({ leader }: RecordingIndex, number: number): number {
   if (leader === undefined) return 0;
+  const { segments } = leader;
+  const { flags } = segments.columns;
+  const until = segments.indexFrom(number);
   let count = 0;
-  for (let at = 0; at < leader.segments.count; at++) {
-    const segment = leader.segments.at(at)!;
-    if (segment.number >= number) break;
-    count += Number(segment.discontinuity);
-  }
+  for (let at = 0; at < until; at++) count += flags[at]! & 1;
   return count;
 }

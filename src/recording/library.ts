@@ -9,13 +9,7 @@ import { renderMultivariantPlaylist } from '#hls/multivariant-playlist.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
-import {
-  EventPlaylist,
-  excerptPlaylist,
-  recordedInitName,
-  recordedSegmentName,
-  type SegmentSpan,
-} from './event-playlist.ts';
+import { RecordedPlaylists, recordedInitName, recordedSegmentName, type SegmentSpan } from './event-playlist.ts';
 import { extentOf } from './extent.ts';
 import { volumeName } from './index-file.ts';
 import { type PlacedPicture, picturesName } from './picture-file.ts';
@@ -128,7 +122,7 @@ class OpenRecording implements Recorded {
   readonly #path: MediaPath;
   readonly #source: RecordingSource;
   readonly #shelf: Shelf;
-  readonly #playlists = new Map<string, EventPlaylist>();
+  readonly #playlists = new Map<string, RecordedPlaylists>();
   /** Playlists whose media is not at this server, each with the playlist that it was made from. */
   readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
 
@@ -205,19 +199,18 @@ class OpenRecording implements Recorded {
     const index = this.#index;
     const rendition = index.rendition(id);
     if (rendition === undefined || rendition.completeCount === 0) return undefined;
-    const { targetDurationS } = this.#source;
+    let playlists = this.#playlists.get(id);
+    if (playlists === undefined) {
+      playlists = new RecordedPlaylists(this.#source.targetDurationS);
+      this.#playlists.set(id, playlists);
+    }
     if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) {
-      let playlist = this.#playlists.get(id);
-      if (playlist === undefined) {
-        playlist = new EventPlaylist(targetDurationS);
-        this.#playlists.set(id, playlist);
-      }
-      return playlist.render(index, rendition, { skip, hasEnded: hasEnded || index.hasEnded });
+      return playlists.whole(index, rendition, { skip, hasEnded: hasEnded || index.hasEnded });
     }
     const span = spanOf(index, excerpt);
     if (span === undefined) return undefined;
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
-    const text = excerptPlaylist(index, rendition, { span, startS, targetDurationS });
+    const text = playlists.excerpt(index, rendition, { span, startS });
     return text === undefined ? undefined : new PlaylistText(text, true);
   }
 
