@@ -9,6 +9,7 @@
  * ```
  */
 import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isMediaPath, type UserId } from '#domain/ids.ts';
@@ -34,6 +35,10 @@ import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
 const MAX_READS = 1000;
 /** The most MP4 heads, sheets and pictures that are made at the same time. Those that are kept in memory need not wait. */
 const MAX_MADE_AT_ONCE = 4;
+/** The most texts about long spans that are made at the same time. Each takes a few milliseconds of the event loop, and compression. */
+const MAX_TEXTS_AT_ONCE = 2;
+/** Texts about spans up to this length are made at once, because they take no time. */
+const SHORT_MS = 3_600_000;
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 /** Matches the beginning of each URI in a multivariant playlist. All of them are relative. */
@@ -114,6 +119,7 @@ class RecordingAnswers {
   readonly #options: RecordingRoutesOptions;
   readonly #reads = new HeldRequests(MAX_READS);
   readonly #turns = new FairTurns(MAX_MADE_AT_ONCE);
+  readonly #textTurns = new FairTurns(MAX_TEXTS_AT_ONCE);
   readonly #etags = new WeakMap<object, string>();
 
   constructor(context: OriginContext, options: RecordingRoutesOptions) {
@@ -245,16 +251,33 @@ class RecordingAnswers {
       case 'multivariant':
         return this.#sendMultivariant(reading);
       case 'playlist':
-        return this.#sendPlaylist(reading, file.rendition, name);
+        return isWhole(reading.span)
+          ? this.#sendPlaylist(reading, file.rendition, name)
+          : this.#sendMadeText(reading, () => this.#sendPlaylist(reading, file.rendition, name));
       case 'mp4':
         return this.#sendMp4(reading, file.rendition, name);
       case 'poster':
         return this.#sendPoster(reading);
       case 'storyboard':
-        return this.#sendStoryboard(reading, name);
+        return this.#sendMadeText(reading, () => this.#sendStoryboard(reading, name));
       case 'sheet':
         return this.#sendSheet(reading, file.index, name);
     }
+  }
+
+  /** Sends a text that is not kept. One about a long span waits for its turn, so that others get the event loop and the compressor, too. */
+  async #sendMadeText(
+    { reply, signal, recorded, span }: Reading,
+    send: () => Promise<FastifyReply>,
+  ): Promise<FastifyReply> {
+    const { fromMs = 0, untilMs = 0 } = recorded.extent;
+    const lengthMs = Math.min(untilMs, span.untilMs ?? Infinity) - Math.max(fromMs, span.fromMs ?? 0);
+    if (lengthMs <= SHORT_MS) return await send();
+    return await this.#textTurns.run(reply.request.ip, signal, async () => {
+      const sent = await send();
+      await nextTurn();
+      return sent;
+    });
   }
 
   async #sendMultivariant(reading: Reading): Promise<FastifyReply> {
@@ -408,6 +431,9 @@ function ticketFolder({ admission, ticket }: Reading): string {
   const made = admission.restricted && ticket === undefined ? admission.ticket?.() : undefined;
   return made === undefined ? '' : `v/${made}/`;
 }
+
+/** Whether an excerpt has no bounds. The playlists of a whole recording are kept. */
+const isWhole = ({ fromMs, untilMs }: Excerpt): boolean => fromMs === undefined && untilMs === undefined;
 
 function gone(): MillraceError {
   return new MillraceError('not_found', 'There is no such recording, or it has no file with this name and time.');

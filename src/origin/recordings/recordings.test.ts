@@ -30,6 +30,7 @@ import type { Excerpt, Library, Recorded, VirtualFile } from '#recording/recordi
 import { createMetrics } from '#telemetry/metrics.ts';
 import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
 import { someStream } from '#test/support/sample-records.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 import { ExtentElsewhere } from './extent-elsewhere.ts';
 
 const EPOCH = 1_790_000_000_000;
@@ -87,6 +88,7 @@ interface SetUp {
   readonly dvr?: 'on' | 'off';
   readonly isRunning?: boolean;
   readonly mp4?: Buffer;
+  readonly lengthS?: number;
   readonly isOwner?: boolean;
   /** The URL of the node whose disk has the recording, which this one is not. */
   readonly elsewhere?: string;
@@ -113,10 +115,10 @@ function asker(port: number) {
   };
 }
 
-/** One recording of four minutes behind the real routes. */
+/** One recording, of four minutes by default, behind the real routes. */
 async function setUp(
   t: TestContext,
-  { policy, asset: change, dvr = 'on', isRunning, mp4 = MP4, isOwner, elsewhere, signing }: SetUp = {},
+  { policy, asset: change, dvr = 'on', isRunning, mp4 = MP4, lengthS = 240, isOwner, elsewhere, signing }: SetUp = {},
 ) {
   const userId = change?.userId ?? newUserId();
   const stream = someStream(userId, { playbackPolicy: policy });
@@ -165,10 +167,10 @@ async function setUp(
     isRunning: asset.phase === 'recording',
     epoch: at(0),
     extent: {
-      durationS: 240,
+      durationS: lengthS,
       sizeBytes: 1000,
       fromMs: at(0),
-      untilMs: at(240),
+      untilMs: at(lengthS),
       tracks: [
         {
           kind: 'video',
@@ -331,6 +333,38 @@ test('playlists are typed, compressed, tagged and open to all pages; while runni
     assert.equal(preflight.statusCode, 204);
   }
 });
+
+for (const [file, lengthS, answered] of [
+  ['source.m3u8?from=1', 7200, [22, 8]],
+  ['storyboard.vtt', 7200, [22, 8]],
+  ['source.m3u8?from=1', 3600, [30, 0]],
+  ['source.m3u8', 7200, [30, 0]],
+] as const) {
+  const what =
+    answered[1] > 0 ? 'is made two at a time, and twenty requests of a network may wait' : 'waits for nobody';
+  test(`${file} of a recording of ${lengthS / 3600} h ${what}`, async (t) => {
+    const { ask, folder } = await setUp(t, { lengthS });
+    const compressed = Promise.withResolvers<Uint8Array>();
+    let running = 0;
+    t.mock.method(PlaylistText.prototype, 'gzip', () => {
+      running += 1;
+      return compressed.promise;
+    });
+    let refused = 0;
+    const asked = Array.from({ length: 30 }, async () => {
+      const { statusCode } = await ask({ url: `${folder}/${file}`, headers: { 'accept-encoding': 'gzip' } });
+      if (statusCode === 503) refused += 1;
+      return statusCode;
+    });
+    await waitFor(() => refused + (answered[1] > 0 ? 22 : running) === 30, {
+      what: 'all requests to wait or be refused',
+    });
+    assert.equal(running, answered[1] > 0 ? 2 : 30);
+    compressed.resolve(Buffer.from('compressed'));
+    const statuses = await Promise.all(asked);
+    assert.deepEqual([statuses.filter((status) => status === 200).length, refused], answered);
+  });
+}
 
 test('delta updates are asked for as players do', async (t) => {
   const { ask, folder, calls } = await setUp(t, { isRunning: true });
