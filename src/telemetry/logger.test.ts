@@ -80,6 +80,16 @@ test("whatever is logged, a minute of log is less than 1 MB and has the stack of
   }
 });
 
+test('a minute of long lines, each of another message, is less than 1 MB, too', (t) => {
+  const { logger, lines, endInterval } = limited(t);
+  for (let interval = 0; interval < 6; interval++) {
+    for (let index = 0; index < 1000; index++) logger.info({ filler: 'x'.repeat(3000) }, `message ${index}`);
+    endInterval();
+  }
+  const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+  assert.ok(bytes < 1_000_000, `${bytes} bytes`);
+});
+
 test('lines of level debug are never dropped, and do not count towards the limit', (t) => {
   const { logger, records } = limited(t, 'debug');
   for (let index = 0; index < 5000; index++) logger.debug({ filler: 'x'.repeat(100) }, 'detail');
