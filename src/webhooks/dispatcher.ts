@@ -5,7 +5,7 @@
  * write. When a process dies, its leases run out, and another process repeats its attempts that were in progress.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { WebhookId } from '#domain/ids.ts';
+import type { UserId, WebhookId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
 import { within } from '#lib/within.ts';
@@ -26,6 +26,8 @@ const RENEW_EVERY_MS = 8000;
 const MAX_QUEUES = 2000;
 /** The number of requests in progress, in total and for one user. */
 const SLOTS = { total: 1000, perUser: 100 };
+/** The number of events that one user may be sending again at the same time, in progress or waiting for a slot. */
+const MAX_RESENDS = 20;
 /** How often the store is polled without an announcement, because other processes may have died. */
 const POLL_EVERY_MS = 5000;
 /** The shortest pause between two polls that found nothing, and the pause after a failure. */
@@ -58,6 +60,7 @@ export class Dispatcher implements AsyncDisposable {
   readonly #deliverer: Deliverer;
   readonly #slots = new Slots(SLOTS);
   readonly #queues = new Map<WebhookId, WebhookQueue>();
+  readonly #resends = new Map<UserId, number>();
   readonly #running = new Set<Promise<void>>();
   /** Aborted first: no new work begins. */
   readonly #closing = new AbortController();
@@ -77,6 +80,7 @@ export class Dispatcher implements AsyncDisposable {
     // Resends that a user requests share the slots of regular deliveries.
     this.resending = {
       resend: async (webhook, entry) => {
+        using _resend = this.#beginResend(webhook.userId);
         using _slot = await this.#slots.take(webhook.userId);
         return await this.#deliverer.resend(webhook, entry);
       },
@@ -104,6 +108,26 @@ export class Dispatcher implements AsyncDisposable {
     await within(DRAIN_MS + STORE_MS, Promise.all(this.#running));
     clearTimeout(stop);
     clearInterval(this.#renewal);
+  }
+
+  /** Counts a resend until the result is disposed. Its request waits for a receiver, so without a limit a slow one would fill the memory. */
+  #beginResend(user: UserId): Disposable {
+    const others = this.#resends.get(user) ?? 0;
+    if (others >= MAX_RESENDS) {
+      throw new MillraceError(
+        'too_many_requests',
+        `You are sending ${others} events again already; wait for their answers first.`,
+        { retryAfterS: 1 },
+      );
+    }
+    this.#resends.set(user, others + 1);
+    return {
+      [Symbol.dispose]: () => {
+        const left = this.#resends.get(user)! - 1;
+        if (left === 0) this.#resends.delete(user);
+        else this.#resends.set(user, left);
+      },
+    };
   }
 
   #poll(): void {

@@ -12,7 +12,7 @@ export type PresentStream = (stream: Stream) => object;
 export interface Resending {
   /**
    * Makes one more attempt now, and returns its result. Nothing is stored.
-   * @throws {MillraceError} `not_found` when the event has been deleted
+   * @throws {MillraceError} `not_found` when the event has been deleted; `too_many_requests` while the user is sending too many others again
    */
   resend(webhook: Webhook, entry: WebhookLog): Promise<DeliveryOutcome>;
 }
