@@ -18,8 +18,10 @@ export type ToForkServer =
 
 /** A message from the fork server. */
 export type FromForkServer =
-  /** The connection to the worker comes with this message. */
+  /** The connection to the worker comes with this message. Without a connection, the worker has already ended. */
   | { readonly type: 'started'; readonly worker: WorkerNumber; readonly pid: number }
+  /** The fork server has closed its own end of the connection, and no longer takes bytes out of it. */
+  | { readonly type: 'handed_over'; readonly worker: WorkerNumber }
   | { readonly type: 'limited'; readonly worker: WorkerNumber; readonly isLimited: boolean }
   /** The last message about a worker, also about one that could not be started. */
   | ({ readonly type: 'ended'; readonly worker: WorkerNumber } & ProcessEnd);

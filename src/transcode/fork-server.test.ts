@@ -60,6 +60,31 @@ it('delivers what was sent before the worker had started', async () => {
   assert.equal(worker.queuedBytes, 0);
 });
 
+it('loses nothing that a worker sends, although this process was blocked while the worker started', async () => {
+  using forkServer = new ForkServer();
+  const { worker, heard } = startWorker(forkServer);
+  // For longer than a worker takes to start and to report its health.
+  const blockedUntil = performance.now() + 1500;
+  while (performance.now() < blockedUntil);
+  worker.end();
+  await worker.ended;
+  assert.deepEqual([heard.messages[0], heard.ends[0]?.reason, heard.ends[0]?.exit], ['ready', 'exited', 0]);
+});
+
+it('reports a worker that ended before it could be handed over, because this process was blocked', async () => {
+  using forkServer = new ForkServer();
+  const workers = [startWorker(forkServer), startWorker(forkServer)];
+  // The connection of the second worker waits until this process has confirmed the first.
+  let pids: readonly number[] = [];
+  while (pids.length < 2) pids = started().flatMap((pid) => childrenOf(pid).map((child) => child.pid));
+  process.kill(Math.max(...pids), 'SIGKILL');
+  while (isRunning(Math.max(...pids)));
+  const [survivor, dead] = workers;
+  await dead!.worker.ended;
+  await until('the other worker', survivor!.isReady);
+  assert.deepEqual(dead!.heard.messages, []);
+});
+
 it('ends a worker by force, even before it has started', async () => {
   using forkServer = new ForkServer();
   const early = startWorker(forkServer);

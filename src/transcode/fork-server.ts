@@ -17,7 +17,7 @@ const KILL_WITHIN_MS = 20_000;
 
 /** Callbacks about a worker, called from the event loop. `onEnded` is the last. */
 export interface StartedEvents {
-  /** Called when the process has started. The connection belongs to the caller. */
+  /** Called when the process has started. The connection belongs to the caller. The process sends nothing before the caller does. */
   onStarted(pid: number, connection: Socket): void;
   /** Called once, when the process has been reaped, or could not be started. */
   onEnded(end: ProcessEnd): void;
@@ -30,6 +30,8 @@ export type WorkerStarter = Pick<ForkServer, 'start' | 'kill' | 'limitMemory'>;
 interface Started {
   readonly events: StartedEvents;
   pid?: number;
+  /** The connection until it is handed over. */
+  connection?: Socket;
   limited?: (isLimited: boolean) => void;
   /** Set once the worker is killed. Ends the fork server if the worker has not ended by then. */
   deadline?: NodeJS.Timeout;
@@ -103,7 +105,9 @@ export class ForkServer implements Disposable {
     if (this.#child !== undefined) return;
     // Neither its arguments nor its environment hold any data.
     const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: {} });
-    child.on('message', (message: FromForkServer, connection: Socket) => this.#onMessage(message, connection));
+    child.on('message', (message: FromForkServer, connection: Socket | undefined) =>
+      this.#onMessage(message, connection),
+    );
     child.on('error', () => {}); // it was not started, or a message did not reach it, and its end follows
     child.once('exit', () => this.#lose(child));
     this.#child = child;
@@ -114,14 +118,22 @@ export class ForkServer implements Disposable {
     if (this.#child?.connected) this.#child.send(message, () => {}); // an error means that it is about to end
   }
 
-  #onMessage(message: FromForkServer, connection: Socket): void {
+  #onMessage(message: FromForkServer, connection: Socket | undefined): void {
     const started = this.#workers.get(message.worker);
-    if (started === undefined) return;
+    if (started === undefined) {
+      connection?.destroy();
+      return;
+    }
     switch (message.type) {
       case 'started':
-        started.pid = message.pid;
-        started.events.onStarted(message.pid, connection);
+        Object.assign(started, { pid: message.pid, connection });
         break;
+      case 'handed_over': {
+        const { pid, connection: own } = started;
+        delete started.connection;
+        if (pid !== undefined && own !== undefined) started.events.onStarted(pid, own);
+        break;
+      }
       case 'limited':
         started.limited?.(message.isLimited);
         break;
@@ -145,6 +157,7 @@ export class ForkServer implements Disposable {
     const started = this.#workers.get(worker);
     this.#workers.delete(worker);
     clearTimeout(started?.deadline);
+    started?.connection?.destroy();
     started?.limited?.(false);
     started?.events.onEnded(end);
   }

@@ -46,7 +46,7 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 export interface Patience {
   /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
-  /** The same for a worker that has not sent `ready` yet, because it loads a large library, perhaps from a cold disk. */
+  /** The time that a worker may take until it runs, because it loads a large library, perhaps from a cold disk. */
   readonly startWithinMs: number;
   /** How long a new worker may lag, because it first processes the packets that waited for it, at least a second of media. */
   readonly graceMs: number;
@@ -108,7 +108,7 @@ export class ProcessTranscoder implements Transcoder {
   #size: { readonly width: number; readonly height: number } | undefined;
   #audioSource: AudioTrack | undefined;
   #ticker: NodeJS.Timeout | undefined;
-  /** The number of ticks since the worker's last sign of life. */
+  /** The number of ticks since the worker's last sign of life, or since its start until it runs. */
   #silentTicks = 0;
   /** The number of dropped packets that was last reported. */
   #reportedDrops = 0;
@@ -276,7 +276,8 @@ export class ProcessTranscoder implements Transcoder {
 
   /** Handles a message. @throws {Error} when the worker must not send it */
   #onMessage(message: FromWorker): void {
-    this.#silentTicks = 0;
+    // A worker that is starting has a limited time until it runs, whatever it sends.
+    if (this.#state.type === 'running') this.#silentTicks = 0;
     switch (message.type) {
       case 'ready':
         this.#onReady(message.version);
@@ -332,6 +333,7 @@ export class ProcessTranscoder implements Transcoder {
   async #limitMemoryOf(worker: WorkerProcess): Promise<void> {
     const isMemoryBounded = await worker.limitMemory(this.#memoryLimit);
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
+    this.#silentTicks = 0;
     this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isMemoryBounded };
     this.#feed.open();
     this.#pump();

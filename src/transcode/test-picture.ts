@@ -33,6 +33,7 @@ export function drawTestPicture(forkServer: WorkerStarter, target: TestPictureTa
   const worker = forkServer.start('test_picture', {
     onStarted(_, connection) {
       connection.on('error', kill);
+      connection.write('\0'); // it begins with the first byte that it gets
       connection.on('data', (chunk: Buffer) => {
         try {
           read(chunk);

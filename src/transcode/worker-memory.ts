@@ -44,8 +44,12 @@ export async function limitMemory(pid: number, limitBytes: number): Promise<bool
   if (memory === undefined) return false;
   const dataBytes = memory.dataBytes + Math.max(0, limitBytes - memory.residentBytes);
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  execFile('prlimit', [`--pid=${pid}`, `--data=${dataBytes}`], { timeout: LIMIT_WITHIN_MS }, (error) =>
-    resolve(error === null),
-  );
+  try {
+    execFile('prlimit', [`--pid=${pid}`, `--data=${dataBytes}`], { timeout: LIMIT_WITHIN_MS }, (error) =>
+      resolve(error === null),
+    );
+  } catch {
+    return false; // some errors of the system are thrown
+  }
   return await promise;
 }

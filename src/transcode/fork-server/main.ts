@@ -70,15 +70,18 @@ async function run(worker: WorkerNumber, program: WorkerProgram): Promise<Proces
     workers.set(worker, child);
     lowerPriority(child.pid);
     report({ type: 'started', worker, pid: child.pid }, child.stdio[3] as Socket);
+    // Node reads the connection here until the server has confirmed that it has it, and sends this message afterwards. A worker sends
+    // nothing before the server does, so no byte is lost.
+    report({ type: 'handed_over', worker });
   }
-  const [code, signal] = (await exited) as [number | null, string | null];
-  return { exit: code ?? signal ?? undefined, detail: await detail };
+  const [[code, signal], text] = await Promise.all([exited as Promise<[number | null, string | null]>, detail]);
+  return { exit: code ?? signal ?? undefined, detail: text };
 }
 
-/** Reads to the end of a worker's standard error. Returns the last characters. */
+/** Reads to the end of a worker's standard error, which a process that was not started may lack. Returns the last characters. */
 async function readStandardError({ stderr }: ChildProcess): Promise<string> {
   let text = '';
-  for await (const chunk of stderr!.setEncoding('utf8')) text = (text + String(chunk)).slice(-MAX_DETAIL_LENGTH);
+  for await (const chunk of stderr?.setEncoding('utf8') ?? []) text = (text + String(chunk)).slice(-MAX_DETAIL_LENGTH);
   return text;
 }
 

@@ -1,5 +1,5 @@
 /**
- * The worker process. It reads its job and packets from file descriptor 3 and answers there. It is started by `process-transcoder.ts`,
+ * The worker process. It reads its job and packets from file descriptor 3 and answers there, and sends nothing before it has its job. It is started by `process-transcoder.ts`,
  * never by hand.
  *
  * It ends when the connection ends on either side, so a worker never outlives its server. A fault that it cannot handle is thrown. The
@@ -64,7 +64,7 @@ connection.on('end', () => {
 });
 connection.on('error', () => connection.destroy()); // the server is gone, and `close` follows
 connection.on('close', stop);
-const health = setInterval(sendHealth, HEALTH_EVERY_MS);
+let health: NodeJS.Timeout | undefined;
 setFlagsFromString('--expose-gc');
 const collection = setInterval(runInNewContext('gc') as () => void, COLLECT_EVERY_MS);
 
@@ -104,6 +104,7 @@ function handle(message: ToWorker): void {
 }
 
 function start(job: Job): void {
+  health = setInterval(sendHealth, HEALTH_EVERY_MS);
   send({ type: 'ready', version: PROTOCOL_VERSION });
   if (job.version !== PROTOCOL_VERSION) return; // the server sees the version in the answer and ends this process
   ladder = new Ladder(job, {

@@ -1,6 +1,6 @@
 /**
  * Draws the test picture: a moving pattern with the time since its start, and a tone that beeps every second. It is a process of its own,
- * which writes H.264 and AAC to file descriptor 3 at the pace of the clock until the connection ends.
+ * which writes H.264 and AAC to file descriptor 3 at the pace of the clock, from the first byte that it gets there until the connection ends.
  */
 import { Socket } from 'node:net';
 import { AV_LOG_QUIET } from 'node-av/constants';
@@ -48,7 +48,7 @@ const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: tru
 connection.on('error', () => connection.destroy());
 // Without the timer, nothing keeps the process alive.
 connection.on('close', () => clearInterval(pacer));
-connection.resume();
+connection.once('data', begin);
 
 const send = (pieces: readonly Uint8Array[]): void => {
   if (connection.writableLength > MAX_QUEUED_BYTES) connection.destroy();
@@ -99,8 +99,8 @@ const audio = new AudioEncoder({ channels: 2, sampleRate: SAMPLE_RATE }, ({ pts,
   // The first packet lies before the start by its length.
   if (pts >= 0) send(encodeMedia('audio', { pts, dts: pts, keyframe: true, data }));
 });
-send(encodeConfig('audioConfig', audio.config));
 let samples = 0;
+let pacer: NodeJS.Timeout | undefined;
 
 function nextBlock(): void {
   const block = Float32Array.from({ length: BLOCK_SAMPLES }, (_, index) => {
@@ -112,11 +112,14 @@ function nextBlock(): void {
   samples += BLOCK_SAMPLES;
 }
 
-const startedAt = systemClock.monotonic();
-const pacer = setInterval(() => {
-  const elapsedS = (systemClock.monotonic() - startedAt) / 1000;
-  connection.cork();
-  while (frames / FRAME_RATE <= elapsedS) nextFrame();
-  while (samples / SAMPLE_RATE <= elapsedS) nextBlock();
-  connection.uncork();
-}, PACE_MS);
+function begin(): void {
+  send(encodeConfig('audioConfig', audio.config));
+  const startedAt = systemClock.monotonic();
+  pacer = setInterval(() => {
+    const elapsedS = (systemClock.monotonic() - startedAt) / 1000;
+    connection.cork();
+    while (frames / FRAME_RATE <= elapsedS) nextFrame();
+    while (samples / SAMPLE_RATE <= elapsedS) nextBlock();
+    connection.uncork();
+  }, PACE_MS);
+}
