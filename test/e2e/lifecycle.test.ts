@@ -192,6 +192,12 @@ describe('a stream', { concurrency: true }, () => {
       await using before = await RtmpClient.publish(first.rtmpPort, stream.streamKey);
       before.tags(fixtureTags());
       const old = await videoPlaylist(first, stream);
+      // Viewers do not wait for the store, and a session that is not stored yet ends with its process.
+      const isStored = async () => {
+        const answer = await first.api.request('GET', `/stream/${stream.id}/sessions`);
+        return ((await answer.json()) as readonly unknown[]).length > 0;
+      };
+      await waitFor(isStored, { what: 'the session to be stored' });
       await first[how]();
       const settings = { MILLRACE_HTTP_PORT: String(first.httpPort), MILLRACE_RTMP_PORT: String(first.rtmpPort) };
       const { dataDir, apiKey } = first;
