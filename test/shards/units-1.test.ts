@@ -1,4 +1,4 @@
-import { partOf, runFiles } from '#test/support/shared-process.ts';
-import { UNIT_TESTS } from './unit-tests.ts';
+import { filesOf, partOf, runFiles } from '#test/support/shared-process.ts';
+import { UNIT_TESTS } from './lists.ts';
 
-runFiles(partOf(UNIT_TESTS, 1, 2));
+runFiles(partOf(filesOf(UNIT_TESTS), 1, 2));

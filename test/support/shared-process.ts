@@ -41,8 +41,12 @@ export function runFiles(files: readonly string[]): void {
   after(() => watchdog.postMessage(`Something that one of these files left open: ${files.join(', ')}`));
 }
 
-/** Every `of`th of the files that match, from number `part` on, which counts from 1. */
-export function partOf(patterns: readonly string[], part: number, of: number): readonly string[] {
-  const files = [...new Set(globSync(patterns, { cwd: ROOT }))].sort();
-  return files.filter((_, index) => index % of === part - 1);
+/** The files that match, without those that match `except`, relative to the repository. */
+export function filesOf(patterns: readonly string[], except: readonly string[] = []): readonly string[] {
+  const left = new Set(globSync(except, { cwd: ROOT }));
+  return [...new Set(globSync(patterns, { cwd: ROOT }))].filter((file) => !left.has(file)).sort();
 }
+
+/** Every `of`th of the files, from number `part` on, which counts from 1. */
+export const partOf = (files: readonly string[], part: number, of: number): readonly string[] =>
+  files.filter((_, index) => index % of === part - 1);
