@@ -3,7 +3,8 @@
  * is asked for, one at a time, in a process of its own. The newest are kept in memory.
  */
 import { BoundedMap } from '#lib/bounded-map.ts';
-import { firstKeyframe } from '#media/mp4/first-keyframe.ts';
+import { type FirstKeyframe, firstKeyframe } from '#media/mp4/first-keyframe.ts';
+import { MalformedMp4Error } from '#media/mp4/malformed-mp4.ts';
 import type { Keyframe } from '#transcode/still.ts';
 
 /** The number of pictures that are kept in memory, each of some ten kilobytes. */
@@ -30,7 +31,7 @@ export class Stills {
   }
 
   /**
-   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself.
+   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself, or the file is damaged.
    * @param name identifies the segment
    * @param read reads the beginning of the segment; called only when the picture is not known. Its errors are thrown
    */
@@ -38,13 +39,22 @@ export class Stills {
     const before = this.#last;
     const made = before.then(async () => {
       if (this.#kept.has(name)) return this.#kept.get(name);
-      const { init, segment } = await read();
-      const keyframe = firstKeyframe(init, segment);
+      const keyframe = keyframeOf(await read());
       const still = keyframe && (await this.#make(keyframe));
       this.#kept.set(name, still);
       return still;
     });
     this.#last = made.catch(() => undefined);
     return await made;
+  }
+}
+
+/** The first frame of a segment. Undefined when it is no keyframe, and when the file is damaged. */
+function keyframeOf({ init, segment }: SegmentBeginning): FirstKeyframe | undefined {
+  try {
+    return firstKeyframe(init, segment);
+  } catch (error) {
+    if (!(error instanceof MalformedMp4Error)) throw error;
+    return undefined;
   }
 }
