@@ -3,12 +3,13 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeyId, newUserId } from '#domain/ids.ts';
-import { newApiKeySecret, type Secret } from '#domain/secret.ts';
+import { newApiKeySecret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { EXIT, Exit } from './exit-code.ts';
+import { printLine } from './print-line.ts';
 import { operatorReceipt } from './receipt.ts';
 import { checkedName, printTable, readArguments, storeCommand } from './store-command.ts';
 
@@ -72,16 +73,7 @@ async function create(store: Store, { name, user: userName, access }: Wanted): P
       `The user ${userName} already has a key named ${name}; revoke it or choose another name.`,
     ]);
   }
-  await print(secret).catch((error: unknown) => withdraw(store, key, error));
-}
-
-/** Writes a secret to standard output. @throws {Error} a system error when it cannot be written, as with a full disk or a closed pipe */
-async function print(secret: Secret): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
-  // The stream also emits the error as an event, which would end the process if nothing listened.
-  process.stdout.once('error', reject);
-  process.stdout.write(`${secret.reveal()}\n`, (error) => (error ? reject(error) : resolve()));
-  await promise;
+  await printLine(secret.reveal()).catch((error: unknown) => withdraw(store, key, error));
 }
 
 /** Revokes a new key whose secret could not be shown to anybody. @throws {Exit} always, with what happened */

@@ -10,6 +10,7 @@ import type { Command } from './command.ts';
 import { existingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { FIRST_USER } from './first-key.ts';
+import { printLine } from './print-line.ts';
 import { createSignInLink } from './sign-in-link.ts';
 import { checkedName } from './store-command.ts';
 
@@ -35,7 +36,11 @@ The server may be running. Run the command with the same settings as the server.
     if (user === undefined) throw new Exit(EXIT.failed, ['There is no user with this name; see millrace users list.']);
     if (user.suspended) throw new Exit(EXIT.failed, ['This user is suspended; see millrace users resume.']);
     const base = { publicUrl: http.publicUrl, port: http.port, isSecure: http.tlsCert !== undefined };
-    console.log(await createSignInLink({ store, clock: systemClock, base }, user.id));
+    const link = await createSignInLink({ store, clock: systemClock, base }, user.id);
+    await printLine(link).catch((cause: unknown) => {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new Exit(EXIT.failed, [`The link could not be written (${why}); run the command again.`], { cause });
+    });
   },
 };
 

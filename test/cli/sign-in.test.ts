@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -10,8 +11,9 @@ import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someReceipt, someUser } from '#test/support/sample-records.ts';
-import { dataFolder, run } from './millrace.ts';
+import { dataFolder, LAUNCHER, run, storeFolder } from './millrace.ts';
 
+const NO_FULL_DISK = existsSync('/dev/full') ? false : 'this system has no /dev/full';
 const BASE = { publicUrl: undefined, port: 8080, isSecure: false };
 
 test('millrace sign-in prints a link of the user, which makes an older one invalid', async (t) => {
@@ -63,4 +65,13 @@ test('there is no first link once a key was used, or when the operator chose the
   const [key] = await store.apiKeys.list();
   await store.apiKeys.seen(new Map([[key!.id, ms(1)]]));
   assert.equal(await link(), '');
+});
+
+test('a link that cannot be written fails with a sentence', { skip: NO_FULL_DISK }, async (t) => {
+  const settings = { DATA_DIR: await storeFolder(t) };
+  await run(['users', 'create', 'ann'], { settings });
+  const signIn = `"${process.execPath}" "${LAUNCHER}" sign-in --user ann > /dev/full`;
+  const { code, stderr } = await run([], { settings, command: ['sh', '-c', signIn] });
+  assert.equal(code, 1);
+  assert.match(stderr, /^The link could not be written \(.*ENOSPC.*\); run the command again\.\n$/);
 });
