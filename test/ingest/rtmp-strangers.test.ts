@@ -123,6 +123,26 @@ describe('the log', { concurrency: true }, () => {
     assert.equal(Math.max(...noted.map(({ networks }) => Number(networks))), 3);
   });
 
+  it('counts messages that no encoder sends instead of writing a line for each connection and second', async () => {
+    const server = await startTestRtmpServer();
+    for (let index = 0; index < 12; index++) {
+      await using client = await RtmpClient.open(server.port);
+      await client.handshake();
+      await client.connect();
+      client.command('noSuchCommand', null);
+      client.end();
+      await client.closed();
+    }
+    await server.server[Symbol.asyncDispose]();
+    const noted = lines(server, 'publishers sent unusable messages');
+    assert.ok(noted.length <= 6, `${noted.length} lines`);
+    assert.ok(noted.every(({ fault }) => fault === 'command_unknown'));
+    assert.equal(
+      noted.reduce((sum, { count }) => sum + Number(count), 0),
+      12,
+    );
+  });
+
   it('counts TLS alerts and bytes that are not TLS as one kind', async (t) => {
     const certificate = await openCertificate(t);
     const server = await startTestRtmpServer({}, certificate);
