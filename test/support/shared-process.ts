@@ -10,7 +10,7 @@ import { Worker } from 'node:worker_threads';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** The longest that a file may take, on a machine that may be busy. */
-const FILE_LIMIT_MS = 300_000;
+const FILE_LIMIT_MS = 600_000;
 
 /** Kills the process when it has not named another file for too long, even if its main thread is blocked. It does not keep the process alive. */
 const WATCHDOG = `
