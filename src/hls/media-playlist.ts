@@ -95,7 +95,8 @@ function pushSegment(
   initBefore: string | undefined,
   withParts: boolean,
 ): void {
-  if (!segment.complete && segment.parts.length === 0) return;
+  // It has just begun, or its media found no memory, in which case nothing comes after it.
+  if (segment.parts.length === 0) return;
   // These tags and the date also apply to the first part, so they come before it (§4.4.4.9).
   if (segment.discontinuity) lines.push(tags.discontinuity());
   if (segment.init !== initBefore) lines.push(tags.map(`${uriPrefix}/${segment.init}`));

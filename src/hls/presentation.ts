@@ -72,7 +72,8 @@ class LivePresentation implements Presentation, MemoryHolder {
   }
 
   write(renditionId: RenditionId, event: SessionEvent): void {
-    if (this.#phase !== 'live' || this.#memory !== 'enough') return;
+    // Without memory nothing more is shown, but the playlists still end.
+    if (this.#phase !== 'live' || (this.#memory !== 'enough' && event.type !== 'end')) return;
     let rendition = this.#renditions.get(renditionId);
     if (rendition === undefined) {
       if (event.type !== 'track') return;
@@ -82,6 +83,10 @@ class LivePresentation implements Presentation, MemoryHolder {
     rendition.write(event);
     if (event.type === 'end') this.#onEnd(rendition);
     else if (event.type !== 'track') this.#announce();
+    if (this.#memory === 'exhausted') {
+      this.#memory = 'reported';
+      this.#options.onMemoryExhausted();
+    }
   }
 
   offer(renditionIds: readonly RenditionId[]): void {
@@ -204,10 +209,6 @@ class LivePresentation implements Presentation, MemoryHolder {
     }
     if (changed) this.#waiting.wake();
     if (first) this.#options.onFirstPart();
-    if (this.#memory === 'exhausted') {
-      this.#memory = 'reported';
-      this.#options.onMemoryExhausted();
-    }
   }
 
   /** Fixes what all playlists must have in common, as soon as it is known. @returns whether that happened now */
@@ -260,8 +261,9 @@ class LivePresentation implements Presentation, MemoryHolder {
   }
 
   #reserve(sizeBytes: number): boolean {
+    if (this.#memory !== 'enough') return false;
     if (this.#account.take(sizeBytes)) return true;
-    if (this.#memory === 'enough') this.#memory = 'exhausted';
+    this.#memory = 'exhausted';
     return false;
   }
 }

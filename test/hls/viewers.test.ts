@@ -330,6 +330,28 @@ describe('media', () => {
     assert.equal((await small.media('source', '0.m4s'))?.type, 'media');
   });
 
+  test('that is used up ends the playlists of the session, with everything that they list', async () => {
+    for (const limitBytes of [300_000, 310_000, 320_000, 330_000, 340_000]) {
+      const memory = createMediaMemory(limitBytes);
+      const feed = new Feed({ ...both, frameBytes: 1000, presentation: { memory } });
+      while (feed.exhausted === 0) feed.play(0.15);
+      const msn = readMediaPlaylist((await playlist(feed, 'source')).text).segments.at(-1)?.msn ?? 0;
+      const held = feed.presentation.playlist('source', { msn: msn + 1 }, { signal });
+      await feed.session.end();
+      assert.equal((await held).type, 'playlist');
+      for (const rendition of feed.renditions) {
+        const { text, ended } = await playlist(feed, rendition);
+        assert.ok(ended && text.includes('#EXT-X-ENDLIST'), rendition);
+        for (const { uri } of readMediaPlaylist(text).segments) {
+          const answer = await feed.media(rendition, uri?.split('/')[1] ?? '');
+          assert.ok(answer?.type === 'media' && answer.resource.sizeBytes > 0, `${rendition} ${uri}`);
+        }
+      }
+      assert.ok(memory.usedBytes <= limitBytes);
+      assert.equal(feed.exhausted, 1);
+    }
+  });
+
   test('is freed when the presentation is disposed, and all waiting requests are answered', async () => {
     const feed = new Feed(both);
     feed.play(60);
