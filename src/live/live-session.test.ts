@@ -329,9 +329,13 @@ test('a session resumed after a restart continues at the wall clock, and writes 
   assert.equal(session.state.phase, 'live');
 });
 
-test('a session resumed after a restart ends when its publisher does not come back', () => {
-  const { session, advance } = setUp({ state: { phase: 'reconnecting', until: ms(1_010_000) } });
+test('a session resumed after a restart ends when its publisher does not come back, and answers its viewers', () => {
+  const { session, told, advance } = setUp({
+    state: { phase: 'reconnecting', until: ms(1_010_000) },
+    codecs: 'avc1.64001f',
+  });
   advance(10_000);
+  assert.deepEqual(told, [{ type: 'disposed' }]);
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'reconnect_window_elapsed');
 });
 

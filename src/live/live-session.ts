@@ -30,7 +30,7 @@ import { type Guard, guarded, guardWith } from './guard.ts';
 import { SampleRing } from './sample-ring.ts';
 import { SessionMedia } from './session-media.ts';
 import { SessionWarnings } from './session-warnings.ts';
-import { codecsOf } from './track-selection.ts';
+import { codecsOf, leaderOf } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
 
 /**
@@ -329,8 +329,8 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
     this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
-    // Without any track there is no rendition to end.
-    if (this.codecs === '') this.#guard('session', () => this.presentation[Symbol.dispose]());
+    // Without any track in this process there is no rendition to end.
+    if (leaderOf(this.#media.tracks) === undefined) this.#guard('session', () => this.presentation[Symbol.dispose]());
     void this.#finish();
   }
 
