@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
 import fc from 'fast-check';
-import { newUserId } from '#domain/ids.ts';
+import { newMediaPath, newUserId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import type { EndReason, SessionState } from '#domain/session.ts';
 import type { PresentationOptions } from '#hls/hls.ts';
@@ -10,6 +10,7 @@ import type { Packet } from '#media/packet.ts';
 import type { Picture } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
+import type { Recorder } from '#recording/recording.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
 import { type Logger, silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
@@ -51,6 +52,7 @@ function setUp({
   createdAt = 1_000_000,
   openTranscoder = (() => 'limit') as OpenTranscoder,
   profiles = [] as readonly Profile[],
+  recorder = undefined as Recorder | undefined,
   onState = () => {},
 } = {}) {
   let now = 1_000_000;
@@ -68,12 +70,13 @@ function setUp({
     createdAt: ms(createdAt),
     lastSeen: ms(createdAt),
     codecs,
+    recordingPath: recorder && newMediaPath(),
   });
   const clock = { now: () => ms(now), monotonic: () => ms(now - 500_000) };
   const session = new RtmpSession(
     {
       record,
-      beginRecording: () => assert.fail('nothing is recorded'),
+      beginRecording: () => recorder ?? assert.fail('nothing is recorded'),
       onRecorded: () => {},
       createPresentation: (given) => {
         callbacks = given;
@@ -699,13 +702,11 @@ test('a network that stalls for more than three seconds leaves a gap, and the de
   assert.deepEqual([first?.keyframe, first!.dts / 90_000], [true, 1 + 8]);
 });
 
-test('an error thrown anywhere in a session ends only that session, is counted and logged once, and its publisher is disconnected', async () => {
-  const broken = () => {
-    throw new Error('a fault for this test');
-  };
-  let callbacks: TranscoderCallbacks | undefined;
+/** Opens transcoders that make nothing, and keeps the callbacks of the last one. */
+function idleTranscoders() {
+  const opened: { callbacks?: TranscoderCallbacks } = {};
   const openTranscoder: OpenTranscoder = (request) => {
-    callbacks = request.callbacks;
+    opened.callbacks = request.callbacks;
     return {
       setTrack: () => ({ renditions: [], leftOut: [] }),
       setAudioTrack: () => {},
@@ -715,6 +716,30 @@ test('an error thrown anywhere in a session ends only that session, is counted a
       [Symbol.asyncDispose]: async () => {},
     } as unknown as Transcoder;
   };
+  return { opened, openTranscoder };
+}
+
+test('a recorder that fails at a picture does not end the session', () => {
+  const recorder = {
+    picture: () => {
+      throw new Error('a fault for this test');
+    },
+  } as unknown as Recorder;
+  const { opened, openTranscoder } = idleTranscoders();
+  const { session, lines, ended } = setUp({ recorder, openTranscoder, profiles: DEFAULT_PROFILES });
+  session.begin([VIDEO_TRACK]);
+  session.send(key(0));
+  opened.callbacks!.onPicture({ kind: 'tile', atS: 1, jpeg: Uint8Array.of(0xff, 0xd8) });
+  assert.notEqual(session.state.phase, 'ended');
+  assert.deepEqual(ended, []);
+  assert.equal(lines.filter(({ message }) => message.startsWith('internal error')).length, 1);
+});
+
+test('an error thrown anywhere in a session ends only that session, is counted and logged once, and its publisher is disconnected', async () => {
+  const broken = () => {
+    throw new Error('a fault for this test');
+  };
+  const { opened, openTranscoder } = idleTranscoders();
   const entries: Record<string, (world: ReturnType<typeof setUp>) => void> = {
     'a packet': ({ session, presentation }) => {
       presentation.write = broken;
@@ -736,10 +761,10 @@ test('an error thrown anywhere in a session ends only that session, is counted a
     },
     'its transcoder': ({ presentation }) => {
       presentation.write = broken;
-      callbacks!.onTrack('small', VIDEO_TRACK);
+      opened.callbacks!.onTrack('small', VIDEO_TRACK);
     },
     'its transcoder, before any output': () => {
-      callbacks!.onPicture(new Proxy({} as Picture, { get: broken }));
+      opened.callbacks!.onPicture(new Proxy({} as Picture, { get: broken }));
     },
     'its presentation': ({ memoryFull, presentation }) => {
       presentation.write = broken;

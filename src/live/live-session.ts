@@ -17,6 +17,7 @@ import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
+import type { Picture } from '#media/picture.ts';
 import type { SessionOutput } from '#media/session-event.ts';
 import type { Track, TrackId } from '#media/track.ts';
 import type { Recorder, RecordingExtent, RecordingRequest } from '#recording/recording.ts';
@@ -147,7 +148,7 @@ export class LiveSession implements AsyncDisposable {
       onStart: () => this.#onMediaStart(),
       onUnusableTimestamps: () => this.endByService('timestamps_unusable'),
       onOffered: (renditions) => this.presentation.offer(renditions),
-      onPicture: (picture) => this.#recorder?.picture(picture),
+      onPicture: (picture) => this.#recordPicture(picture),
       onOutputFailed: (output, error) => this.#outputFailed(output, error),
     });
     this.#media.attach(this.presentation);
@@ -386,6 +387,15 @@ export class LiveSession implements AsyncDisposable {
     });
     this.presentation.attach(recorder);
     return recorder;
+  }
+
+  /** Gives a picture to the recorder, which must not end the session, whatever it throws. */
+  #recordPicture(picture: Picture): void {
+    try {
+      this.#recorder?.picture(picture);
+    } catch (error) {
+      this.#options.errors.note('session', error);
+    }
   }
 
   /** Raises and clears the warnings about what the video shows. @param state undefined while no frame comes or none is decoded */
