@@ -14,7 +14,7 @@ import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
 import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
-import { ForkServer } from './fork-server.ts';
+import { ForkServer, type WorkerStarter } from './fork-server.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
 
@@ -70,13 +70,18 @@ class Recording {
   }
 }
 
-function begin(recording: Recording, options: { patience?: Partial<Patience>; memoryMib?: number } = {}) {
-  const { patience = {}, memoryMib = 768 } = options;
+interface Options {
+  readonly patience?: Partial<Patience>;
+  readonly memoryMib?: number;
+  readonly starter?: WorkerStarter;
+}
+
+function begin(recording: Recording, { patience = {}, memoryMib = 768, starter = forkServer }: Options = {}) {
   return new ProcessTranscoder({
     profiles: PROFILES,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
     callbacks: recording,
-    forkServer,
+    forkServer: starter,
     clock: systemClock,
     logger: silentLogger,
     // Tests write seconds of packets at once, so the lag says nothing about the worker's speed.
@@ -204,6 +209,43 @@ it('survives ten kills of its worker, reaps each, and resumes renditions at a ma
     [...new Set(times)].sort((a, b) => a - b),
     'times never go back',
   );
+});
+
+it('does not blame the source for workers that crash while they start', async () => {
+  const recording = new Recording();
+  let crashes = 3;
+  const starter: WorkerStarter = {
+    start: (program, events) =>
+      forkServer.start(program, {
+        ...events,
+        onStarted: (pid, connection) => {
+          if (crashes-- > 0) process.kill(pid, 'SIGSEGV');
+          events.onStarted(pid, connection);
+        },
+      }),
+    kill: (worker) => forkServer.kill(worker),
+    limitMemory: (worker, limitBytes) => forkServer.limitMemory(worker, limitBytes),
+  };
+  await using transcoder = begin(recording, { starter, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  transcoder.setTrack(clip.track);
+  await keepSending(transcoder, { pts: 0 }, () => recording.of('small').length > 0 || transcoder.stats.isSourceRefused);
+  assert.equal(transcoder.stats.isSourceRefused, false);
+  assert.deepEqual(
+    recording.restarts.map(({ reason, exit }) => [reason, exit]),
+    [1, 2, 3].map(() => ['exited', 'SIGSEGV']),
+  );
+});
+
+it('refuses a source after two workers that had it crashed', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  transcoder.setTrack(clip.track);
+  for (const restarts of [1, 2]) {
+    await running(transcoder);
+    process.kill(transcoder.stats.pid!, 'SIGSEGV');
+    await until('the crash to be noticed', () => recording.restarts.length === restarts);
+    assert.equal(transcoder.stats.isSourceRefused, restarts === 2);
+  }
 });
 
 it('has a worker of lower priority, which ignores the signals of a terminal', async () => {

@@ -224,7 +224,6 @@ export class ProcessTranscoder implements Transcoder {
       onEnd: (end) => this.#onEnd(end),
     });
     this.#state = { type: 'starting', worker, hasAnswered: false };
-    this.#sendSource();
     this.#sendAudioSource();
   }
 
@@ -243,9 +242,10 @@ export class ProcessTranscoder implements Transcoder {
     worker.send({ type: 'audio', packet: { pts, data } });
   }
 
+  /** Tells the worker the source, once it runs: a worker that is lost before that cannot have failed because of the source. */
   #sendSource(): void {
-    const worker = this.#worker;
-    if (this.#source === undefined || worker === undefined) return;
+    if (this.#source === undefined || this.#state.type !== 'running') return;
+    const { worker } = this.#state;
     const { description, declaredFrameRate } = this.#source;
     worker.send({ type: 'source', source: description });
     this.#results.announce({ renditions: description.renditions, declaredFrameRate });
@@ -335,6 +335,7 @@ export class ProcessTranscoder implements Transcoder {
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
     this.#silentTicks = 0;
     this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isMemoryBounded };
+    this.#sendSource();
     this.#feed.open();
     this.#pump();
   }
@@ -410,8 +411,8 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   #onEnd({ reason, exit, detail }: WorkerEnd): void {
-    const nowMs = this.#options.clock.monotonic();
-    const ranMs = this.#state.type === 'running' ? nowMs - this.#state.sinceMs : 0;
+    const hadSource = this.#state.type === 'running' && this.#source !== undefined;
+    const ranMs = this.#state.type === 'running' ? this.#options.clock.monotonic() - this.#state.sinceMs : 0;
     this.#results.lost();
     this.#feed.close();
     this.#reportedDrops = this.#feed.dropped;
@@ -425,7 +426,7 @@ export class ProcessTranscoder implements Transcoder {
       return;
     }
     this.#restarts += 1;
-    if (this.#source !== undefined) this.#trust.workerLost({ reason, exit, ranMs });
+    if (hadSource) this.#trust.workerLost({ reason, exit, ranMs });
     if (ranMs > STABLE_MS) this.#pauses.succeeded();
     const pauseMs = this.#pauses.failed();
     this.#options.logger.warn({ reason, exit, pauseMs, detail }, 'transcoder lost its worker');
