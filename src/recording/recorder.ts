@@ -103,7 +103,8 @@ export class SessionRecorder implements Recorder {
   /** The first picture of each kind, until there is a period in whose file it can be written. */
   readonly #earlyPictures = new Map<Picture['kind'], Picture>();
   #period = -1;
-  #periodStartS = Number.NEGATIVE_INFINITY;
+  /** Undefined until the first segment since the recording was opened. It begins a period, because those before are closed. */
+  #periodStartS: number | undefined;
   /** The number of renditions that the index has, or will have once the writer has carried out all steps. */
   #renditionCount = 0;
   #isBehind = false;
@@ -145,8 +146,8 @@ export class SessionRecorder implements Recorder {
 
   picture(picture: Picture): void {
     if (this.#phase.type === 'closed' || this.#phase.type === 'stopped') return;
-    if (this.#phase.type === 'writing' && this.#period >= 0) this.#writePicture(picture);
-    // The first pictures come before the first segment is known to be kept.
+    if (this.#phase.type === 'writing' && this.#periodStartS !== undefined) this.#writePicture(picture);
+    // The first pictures come before the first segment is known to be kept. Files of an earlier period may be uploaded already.
     else if (!this.#earlyPictures.has(picture.kind)) this.#earlyPictures.set(picture.kind, picture);
   }
 
@@ -217,7 +218,7 @@ export class SessionRecorder implements Recorder {
     this.#numbers = new SegmentNumbers(this.#index.lastNumber + 1);
     this.#period = result.nextPeriod - 1;
     if (result.nextPeriod > 0) this.#options.onContinued(result.nextPeriod);
-    this.#periodStartS = Number.NEGATIVE_INFINITY;
+    this.#periodStartS = undefined;
     this.#renditions.clear();
     for (const [number, { id }] of this.#index.renditions.entries()) this.#addRendition(id).number = number;
     this.#renditionCount = this.#index.renditions.length;
@@ -321,8 +322,10 @@ export class SessionRecorder implements Recorder {
   ): void {
     const isFull = (rendition.volume?.sizeBytes ?? 0) >= MAX_VOLUME_BYTES;
     const isInPeriod = rendition.volume?.period === this.#period;
-    const isOver = head.startS - this.#periodStartS >= this.#options.volumeS - PERIOD_TOLERANCE_S;
-    if (this.#period < 0 || isOver || (isInPeriod && (isFull || rendition.volume?.init !== init.name))) {
+    const isOver =
+      this.#periodStartS === undefined ||
+      head.startS - this.#periodStartS >= this.#options.volumeS - PERIOD_TOLERANCE_S;
+    if (isOver || (isInPeriod && (isFull || rendition.volume?.init !== init.name))) {
       this.#period += 1;
       this.#periodStartS = head.startS;
     }

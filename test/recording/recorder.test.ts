@@ -149,6 +149,27 @@ describe('a recorder', () => {
     }
   });
 
+  test('keeps a picture for the next segment when the periods of the files are closed', async () => {
+    const continued: number[] = [];
+    await using studio = new Studio({ onContinued: (_, periods) => void continued.push(periods) });
+    const before = studio.begin();
+    recorded(before, both).feed.play(12);
+    await before.pause();
+    const recorder = studio.begin();
+    await recorder.opened;
+    recorder.picture({ kind: 'tile', atS: 13, jpeg: Uint8Array.of(0xff, 0xd8) });
+    const { feed } = recorded(recorder, { ...both, startS: 14 });
+    feed.play(8);
+    await feed.session.end();
+    await recorder.end();
+    assert.deepEqual(continued, [2], 'from then on the first two periods may be uploaded');
+    const { pictures } = readIndexOf(join(studio.folder, studio.path))!;
+    assert.deepEqual(
+      pictures.map(({ atMs, period }) => [atMs, period]),
+      [[13_000, 2]],
+    );
+  });
+
   test('changes the volume with the configuration, and keeps both init segments', async () => {
     await using studio = new Studio({ volumeS: 600 });
     const recorder = studio.begin();
