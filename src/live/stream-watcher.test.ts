@@ -28,6 +28,7 @@ async function setUp(t: TestContext) {
   };
   const told: string[] = [];
   const reads: (readonly StreamId[])[] = [];
+  const userReads: (readonly UserId[])[] = [];
   let announce: (announcement: StoreAnnouncement) => void = () => {};
   const store = {
     listen: (listener: typeof announce) => {
@@ -42,10 +43,16 @@ async function setUp(t: TestContext) {
       },
     },
     publishers: { ownersOf: async (ids: readonly StreamId[]) => new Map(ids.map((id) => [id, world.owner])) },
-    users: { get: async (id: UserId) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }) },
+    users: {
+      getMany: async (ids: readonly UserId[]) => {
+        userReads.push(ids);
+        return ids.map((id) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }));
+      },
+    },
   } as unknown as Store;
+  const streams = new Map([[stream.id, user.id]]);
   const registry = {
-    streams: new Map([[stream.id, user.id]]),
+    streams,
     publishers: { has: () => world.hasPublisher },
     setQuotas: (_id: UserId, { publishers }: Quotas) => void (publishers > 0 && told.push(`quota ${publishers}`)),
     disconnect: (id: StreamId, reason: string) => void told.push(`disconnected ${id === stream.id} ${reason}`),
@@ -63,6 +70,7 @@ async function setUp(t: TestContext) {
   await settled();
   told.length = 0;
   reads.length = 0;
+  userReads.length = 0;
   const hear = async (announcement: StoreAnnouncement) => {
     announce(announcement);
     await settled();
@@ -71,7 +79,7 @@ async function setUp(t: TestContext) {
     t.mock.timers.tick(milliseconds);
     await settled();
   };
-  return { watcher, world, told, reads, hear, pass, passFiveSeconds: () => pass(5000) };
+  return { watcher, world, streams, told, reads, userReads, hear, pass, passFiveSeconds: () => pass(5000) };
 }
 
 const SOME_NODE_ID = newNodeId();
@@ -191,4 +199,11 @@ test('quotas that an admin sets apply at once to what the user has in this proce
   world.quotas = { publishers: 3 };
   await hear({ type: 'user_changed', userId: user.id });
   assert.deepEqual(told, ['quota 3']);
+});
+
+test('the users of all streams are read together, so that a slow store does not delay the next look at the streams', async (t) => {
+  const { streams, reads, userReads, passFiveSeconds } = await setUp(t);
+  for (let count = 0; count < 300; count += 1) streams.set(newStreamId(), newUserId());
+  await passFiveSeconds();
+  assert.deepEqual([reads.length, userReads.map((ids) => ids.length)], [1, [301]]);
 });

@@ -15,7 +15,7 @@ import type { SessionRegistry } from './session-registry.ts';
 const LOOK_EVERY_MS = 5000;
 /** The time after a failure until the store is asked again. */
 const RETRY_MS = 1000;
-/** The number of streams read by one query. */
+/** The number of streams, or of users, that are read together. */
 const BATCH = 500;
 
 /** The options of a watcher. */
@@ -112,7 +112,7 @@ export class StreamWatcher implements Disposable {
     try {
       while (this.#streams.size > 0 || this.#users.size > 0) {
         await this.#lookAtStreams(take(this.#streams, BATCH));
-        for (const userId of take(this.#users, BATCH)) await this.#lookAtUser(userId);
+        await this.#lookAtUsers(take(this.#users, BATCH));
       }
     } catch (error) {
       this.#streams.clear();
@@ -142,14 +142,16 @@ export class StreamWatcher implements Disposable {
     }
   }
 
-  async #lookAtUser(id: UserId): Promise<void> {
+  async #lookAtUsers(ids: readonly UserId[]): Promise<void> {
     const { store, registry, quotas } = this.#options;
-    const owned = [...registry.streams].filter(([, userId]) => userId === id);
-    if (owned.length === 0) return;
-    const user = await store.users.get(id);
-    if (user !== undefined) registry.setQuotas(id, quotasOf(user, quotas));
-    if (!user?.suspended) return;
-    for (const [streamId] of owned) registry.disconnect(streamId, 'suspended');
+    const owned = Map.groupBy(registry.streams, ([, userId]) => userId);
+    const present = ids.filter((id) => owned.has(id));
+    if (present.length === 0) return;
+    for (const user of await store.users.getMany(present)) {
+      registry.setQuotas(user.id, quotasOf(user, quotas));
+      if (!user.suspended) continue;
+      for (const [streamId] of owned.get(user.id) ?? []) registry.disconnect(streamId, 'suspended');
+    }
   }
 }
 

@@ -178,6 +178,8 @@ export interface Store extends AsyncDisposable {
     /** Creates a user. @throws {MillraceError} `conflict` when the name is taken */
     create(user: User, receipt: Receipt): Promise<void>;
     get(id: UserId): Promise<User | undefined>;
+    /** The users with these ids, in any order. Ids without a user are left out. */
+    getMany(ids: readonly UserId[]): Promise<readonly User[]>;
     byName(name: string): Promise<User | undefined>;
     /** Lists users, newest first. */
     list(page: PageOptions): Promise<Page<User>>;

@@ -34,7 +34,7 @@ const schema = {
   operationId: 'updateStream',
   summary: 'Change a stream',
   description:
-    'Fields that are left out stay as they are. `profiles: null` sets the default ladder. A new name, `suspended` and `playbackPolicy` take effect on a running broadcast within a second, and on other servers within a few seconds. A playback policy is replaced as a whole; null makes the stream public. `profiles` and `record` cannot be changed while media is coming in: the answer is 409.',
+    'Fields that are left out stay as they are. `profiles: null` sets the default ladder. A new name, `suspended` and `playbackPolicy` take effect on a running broadcast usually within a second, whichever server it is on. A playback policy is replaced as a whole; null makes the stream public. `profiles` and `record` cannot be changed while media is coming in: the answer is 409.',
   body: ref(StreamChangeSchema),
 };
 

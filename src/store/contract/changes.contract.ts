@@ -345,6 +345,11 @@ function userChanges(fixture: Fixture): void {
     await store.users.create(other, someReceipt());
     assert.deepEqual(await store.users.get(one.id), one);
     assert.equal(await store.users.get(newUserId()), undefined);
+    assert.deepEqual(
+      (await store.users.getMany([other.id, newUserId(), one.id])).toSorted((a, b) => a.name.localeCompare(b.name)),
+      [one, other].toSorted((a, b) => a.name.localeCompare(b.name)),
+    );
+    assert.deepEqual(await store.users.getMany([]), []);
     const taken = isMillraceError('conflict');
     await assert.rejects(store.users.create(someUser({ name: one.name }), someReceipt()), taken);
     await assert.rejects(store.users.change(other.id, { name: one.name }, someReceipt()), taken);

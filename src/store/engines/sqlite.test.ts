@@ -463,6 +463,7 @@ it('no query reads or sorts a whole table', async () => {
       ensure: () => store.users.ensure(someUser({ name: 'new' })),
       create: () => store.users.create(someUser({ isAdmin: true }), someReceipt()),
       get: () => store.users.get(user.id),
+      getMany: () => store.users.getMany([user.id]),
       byName: () => store.users.byName('x'),
       list: async () => [await store.users.list({ limit: 5 }), await store.users.list(page)],
       change: async () => {

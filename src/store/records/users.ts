@@ -9,6 +9,7 @@ import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, rowOfUserChange, userOfRow, userQueries } from '#store/queries/users.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
+import { readMany } from './read-many.ts';
 
 const LAST_ADMIN =
   'This is the last active admin, who can be neither suspended nor demoted; make another user an admin first.';
@@ -32,6 +33,7 @@ export function userRecords(runner: Runner, { compiler, patched }: Engine): Stor
     },
 
     get: (id) => runner.cachedOne(users.get({ id }), userOfRow),
+    getMany: (ids) => readMany(ids, (run) => runner.all(users.getMany(run), userOfRow)),
     byName: (name) => runner.one(users.byName({ name }), userOfRow),
 
     list: ({ limit, after }) =>
