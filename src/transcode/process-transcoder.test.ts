@@ -326,6 +326,23 @@ it('sheds the largest rendition when its worker is too slow, and drops frames ra
   assert.deepEqual(recording.restarts, []);
 });
 
+it('does not shed, drop or kill anything because the server itself was held up', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { graceMs: 0 } });
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  const source = marked(clip.packets, (packet) => packet.keyframe);
+  for (const packet of source.slice(0, 6)) transcoder.write(asEvent(packet));
+  await holdUp(2500);
+  await workedOff(transcoder);
+  for (const packet of source.slice(6)) transcoder.write(asEvent(packet));
+  const disposal = transcoder[Symbol.asyncDispose]();
+  await holdUp(2500); // longer than a worker may take to hand out its last packets
+  await disposal;
+  assert.deepEqual([recording.warnings, recording.missing, transcoder.stats.droppedPackets], [[], [], 0]);
+  assert.deepEqual([recording.of('large').length, recording.of('small').length], [60, 60]);
+});
+
 it('replaces a worker that uses too much memory', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { memoryMib: 10, patience: { firstPauseMs: 1 } });
@@ -455,6 +472,12 @@ it('leaves no process and no handle', async () => {
   }
   await until('the handles to be closed', () => handles() <= before);
 });
+
+/** Holds up the event loop, but no other process. Afterwards timers are due before anything that came meanwhile is read. */
+async function holdUp(durationMs: number): Promise<void> {
+  await new Promise(setImmediate);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
 
 function isThere(pid: number): boolean {
   try {

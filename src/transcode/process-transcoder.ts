@@ -4,6 +4,7 @@
 import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
+import { LateTicks } from '#lib/late-ticks.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
@@ -108,6 +109,8 @@ export class ProcessTranscoder implements Transcoder {
   #size: { readonly width: number; readonly height: number } | undefined;
   #audioSource: AudioTrack | undefined;
   #ticker: NodeJS.Timeout | undefined;
+  /** The monotonic time before which the lag says nothing about the worker. */
+  #judgedFromMs = Number.NEGATIVE_INFINITY;
   /** The number of ticks since the worker's last sign of life, or since its start until it runs. */
   #silentTicks = 0;
   /** The number of dropped packets that was last reported. */
@@ -197,9 +200,13 @@ export class ProcessTranscoder implements Transcoder {
     this.#state = { type: 'ended', worker };
     if (worker !== undefined) {
       worker.end();
-      const deadline = setTimeout(() => worker.kill('hung'), DRAIN_MS);
+      const { clock } = this.#options;
+      const ticks = new LateTicks(DRAIN_MS, clock.monotonic());
+      const deadline = setInterval(() => {
+        if (ticks.tick(clock.monotonic()) === 0) worker.kill('hung');
+      }, DRAIN_MS);
       await worker.ended;
-      clearTimeout(deadline);
+      clearInterval(deadline);
     }
     const { restarts, droppedPackets, decodeErrors, cpuMs } = this.stats;
     this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
@@ -217,7 +224,10 @@ export class ProcessTranscoder implements Transcoder {
   #start(): void {
     this.#silentTicks = 0;
     const { preset, threads } = this.#options.settings;
-    this.#ticker ??= setInterval(() => this.#tick(), TICK_MS);
+    if (this.#ticker === undefined) {
+      const ticks = new LateTicks(TICK_MS, this.#options.clock.monotonic());
+      this.#ticker = setInterval(() => this.#tick(ticks), TICK_MS);
+    }
     const job = { version: PROTOCOL_VERSION, preset, threads, pictures: true };
     const worker = new WorkerProcess(this.#options.forkServer, job, {
       onMessage: (message) => this.#onMessage(message),
@@ -360,7 +370,11 @@ export class ProcessTranscoder implements Transcoder {
     if (rssBytes > this.#memoryLimit) worker.kill('too_much_memory');
   }
 
-  #tick(): void {
+  #tick(ticks: LateTicks): void {
+    const nowMs = this.#options.clock.monotonic();
+    const lateMs = ticks.tick(nowMs);
+    // While this process was held up, no results of the worker were read, and after that it gets as much media at once.
+    if (lateMs > 0) this.#judgedFromMs = nowMs + lateMs;
     // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its
     // worker.
     this.#silentTicks += 1;
@@ -373,14 +387,12 @@ export class ProcessTranscoder implements Transcoder {
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
     this.#reportedDrops = this.#feed.dropped;
-    this.#relieve(state.sinceMs);
+    if (nowMs >= Math.max(this.#judgedFromMs, state.sinceMs + this.#patience.graceMs)) this.#relieve(nowMs);
   }
 
   /** Sheds renditions that the worker cannot make in time, and restores them. */
-  #relieve(runningSinceMs: number): void {
-    const nowMs = this.#options.clock.monotonic();
+  #relieve(nowMs: number): void {
     const lagMs = this.#feed.lagMs(nowMs);
-    if (nowMs - runningSinceMs < this.#patience.graceMs) return;
     const action = this.#policy.judge(lagMs, nowMs);
     if (action === undefined) return;
     const { callbacks, logger } = this.#options;

@@ -1,0 +1,29 @@
+/**
+ * Notices that a check which runs at regular times runs late, because its own process was held up: by a long task, or because it was
+ * stopped. Pure: the time is passed in.
+ *
+ * When such a tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
+ * Therefore a late tick says nothing about others, and must not take them for silent or slow. The next one may.
+ */
+
+/** A tick may be this late on a busy machine. No check that uses this class waits for so short a time. */
+const TOLERANCE_MS = 250;
+
+/** The ticks of one check. */
+export class LateTicks {
+  readonly #intervalMs: number;
+  #lastMs: number;
+
+  /** @param nowMs the monotonic time at which the timer is started */
+  constructor(intervalMs: number, nowMs: number) {
+    this.#intervalMs = intervalMs;
+    this.#lastMs = nowMs;
+  }
+
+  /** Must be called at each tick. @returns by how many milliseconds it is late: 0 unless the process was held up */
+  tick(nowMs: number): number {
+    const lateMs = nowMs - this.#lastMs - this.#intervalMs;
+    this.#lastMs = nowMs;
+    return lateMs > TOLERANCE_MS ? lateMs : 0;
+  }
+}
