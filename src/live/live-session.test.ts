@@ -106,6 +106,11 @@ function setUp({
       mock.timers.tick(50);
     }
   };
+  /** The time passes, but this process is held up: when it goes on, its timers are due first. */
+  const holdUp = (milliseconds: number) => {
+    now += milliseconds;
+    mock.timers.tick(250);
+  };
   const packets = () => told.flatMap((each) => (each.type === 'packet' ? [each.packet] : []));
   return {
     session,
@@ -117,6 +122,7 @@ function setUp({
     ended,
     phases,
     advance,
+    holdUp,
     packets,
     firstPart: () => callbacks?.onFirstPart(),
     memoryFull: () => callbacks?.onMemoryExhausted(),
@@ -733,6 +739,41 @@ test('a recorder that fails at a picture does not end the session', () => {
   assert.notEqual(session.state.phase, 'ended');
   assert.deepEqual(ended, []);
   assert.equal(lines.filter(({ message }) => message.startsWith('internal error')).length, 1);
+});
+
+test('a server that was held up leaves no gap, because the media was only waiting to be read', () => {
+  const { session, told, packets, advance, holdUp } = setUp();
+  const gaps = () => told.filter(({ type }) => type === 'gap');
+  session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+  const send = (fromMs: number, untilMs: number, everyMs: number) => {
+    for (let at = fromMs; at < untilMs; at += 20) {
+      if (at % 40 === 0) session.send(at % 2000 === 0 ? key(at) : frame(at));
+      session.send(packetAt(AUDIO_TRACK, at));
+      if (at % 100 === 0) advance(everyMs);
+    }
+  };
+  send(0, 3000, 100);
+  holdUp(5000);
+  send(3000, 8000, 0);
+  send(8000, 9000, 100);
+  assert.deepEqual(gaps(), []);
+  assert.equal(packets().filter(({ kind }) => kind === 'video').length, 9000 / 40);
+  holdUp(5000);
+  advance(500);
+  assert.ok(gaps().length > 0, 'nothing came');
+});
+
+test('a publisher that came back while the server was held up continues its session', () => {
+  const { session, firstPart, holdUp, advance } = setUp();
+  session.begin([VIDEO_TRACK]);
+  session.send(key(0));
+  firstPart();
+  session.publisherLost();
+  holdUp(40_000);
+  session.begin([VIDEO_TRACK]);
+  session.send(key(2000));
+  advance(500);
+  assert.equal(session.state.phase, 'live');
 });
 
 test('an error thrown anywhere in a session ends only that session, is counted and logged once, and its publisher is disconnected', async () => {

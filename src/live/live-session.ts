@@ -15,6 +15,7 @@ import {
 import type { Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
+import { LateTicks } from '#lib/late-ticks.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Picture } from '#media/picture.ts';
@@ -414,12 +415,17 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #pace(): void {
-    this.#pacer ??= setInterval(() => this.#guard('session', () => this.#paceOnce()), PACE_MS);
+    if (this.#pacer !== undefined) return;
+    const ticks = new LateTicks(PACE_MS, this.#options.clock.monotonic());
+    this.#pacer = setInterval(() => this.#guard('session', () => this.#paceOnce(ticks)), PACE_MS);
   }
 
-  #paceOnce(): void {
+  #paceOnce(ticks: LateTicks): void {
+    const nowMs = this.#options.clock.monotonic();
+    // While this process was held up, media, or a publisher that came back, may have been waiting to be read.
+    if (ticks.tick(nowMs) > 0) return;
     const { type, giveUpAt } = this.#publisher;
-    const isGivenUp = type === 'absent' && this.#options.clock.monotonic() >= giveUpAt;
+    const isGivenUp = type === 'absent' && nowMs >= giveUpAt;
     if (this.#state.phase === 'reconnecting' && isGivenUp) this.end('reconnect_window_elapsed');
     else this.#media.pace();
   }
