@@ -186,6 +186,24 @@ test('media that comes back with another configuration continues after a discont
   assert.deepEqual(packets().at(-1)?.mark, markAt(1, { discontinuity: true }));
 });
 
+test('the media of a publisher is compared with the media that was written last, not with a publisher that sent no keyframe', () => {
+  const other = { ...VIDEO_TRACK, config: Uint8Array.of(...VIDEO_TRACK.config, 0) };
+  /** The mark of what the last of these publishers sends. Those between the first and the last are lost before their first keyframe. */
+  const markAfter = (...publishers: readonly (readonly Track[])[]) => {
+    const { session, packets, firstPart } = setUp();
+    for (const [index, tracks] of publishers.entries()) {
+      session.begin(tracks);
+      const isSeen = index === 0 || index === publishers.length - 1;
+      session.send(isSeen ? key(0) : frame(0));
+      if (index === 0) firstPart();
+      if (index < publishers.length - 1) session.publisherLost();
+    }
+    return packets().at(-1)?.mark;
+  };
+  assert.deepEqual(markAfter([VIDEO_TRACK], [other], [other]), markAt(1, { discontinuity: true }));
+  assert.deepEqual(markAfter([VIDEO_TRACK], [other], [VIDEO_TRACK]), markAt(1));
+});
+
 test('media that comes back at once is placed after everything written, although that ran ahead of the clock', () => {
   const { session, packets, firstPart } = setUp();
   session.begin([VIDEO_TRACK]);

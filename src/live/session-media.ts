@@ -72,7 +72,8 @@ export interface SessionMediaOptions {
 type Progress =
   | { readonly type: 'before_media' } // nothing has been written in this process
   | { readonly type: 'running'; readonly timeline: Timeline }
-  | { readonly type: 'stopped'; readonly endS: number }; // media has been written until then, in seconds of session time
+  /** Media with these tracks has been written until then, in seconds of session time. */
+  | { readonly type: 'stopped'; readonly endS: number; readonly tracks: SelectedTracks };
 
 /** A session's media in memory. {@link SessionMedia.pace} must be called regularly. */
 export class SessionMedia implements AsyncDisposable {
@@ -101,8 +102,8 @@ export class SessionMedia implements AsyncDisposable {
   #reachedS = { video: 0, audio: 0 };
   readonly #jumpLine: RepeatedLine<object>;
   readonly #trackLine: RepeatedLine<object>;
-  /** Whether the newest publisher, whose media has not started, has the tracks of the one before, so that no discontinuity is needed. */
-  #isUnchanged = false;
+  /** Whether the media of the newest publisher has not started. */
+  #isNewPublisher = false;
   /** Whether a configuration changed, so that media continues at the leader's next keyframe. */
   #hasChanged = false;
 
@@ -210,9 +211,8 @@ export class SessionMedia implements AsyncDisposable {
     this.stop();
     this.#tracks.clear();
     for (const [id, track] of tracks) this.#tracks.set(id, track);
-    const before = this.#selected;
     this.#select(announcement, { all: true });
-    this.#isUnchanged = haveSameTracks(before, this.#selected);
+    this.#isNewPublisher = true;
   }
 
   /** Sets a track that appeared late, or whose configuration changed. Returns whether that changes the selected tracks. */
@@ -256,7 +256,7 @@ export class SessionMedia implements AsyncDisposable {
   /** Stops showing media until the leader's next keyframe. */
   stop(): void {
     if (this.#progress.type !== 'running') return;
-    this.#progress = { type: 'stopped', endS: this.#progress.timeline.endSeconds };
+    this.#progress = { type: 'stopped', endS: this.#progress.timeline.endSeconds, tracks: this.#selected };
     this.#interrupt();
     this.#transcoded.flush();
   }
@@ -453,12 +453,13 @@ export class SessionMedia implements AsyncDisposable {
     const elapsedS = this.#elapsedS();
     const startS = this.#startS(elapsedS);
     if (this.#progress.type === 'stopped') {
-      // VLC 3.0.24 stops for good at a discontinuity, because it does not load the init segment again. Where the tracks are the same, none is
-      // needed.
-      if (this.#isUnchanged) this.#marker.interrupt();
+      // VLC 3.0.24 stops for good at a discontinuity, because it does not load the init segment again. A publisher that comes back with the
+      // tracks of the media written last needs none.
+      const isUnchanged = this.#isNewPublisher && haveSameTracks(this.#progress.tracks, this.#selected);
+      if (isUnchanged) this.#marker.interrupt();
       else this.#marker.discontinue();
     }
-    this.#isUnchanged = false;
+    this.#isNewPublisher = false;
     this.#progress = { type: 'running', timeline: new Timeline(leader, packet, startS) };
     this.#placedS = elapsedS;
     this.#reachedS = { video: startS, audio: startS };
