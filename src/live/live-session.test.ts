@@ -453,16 +453,28 @@ function recordingTranscoder() {
     stats: {} as Transcoder['stats'],
     [Symbol.asyncDispose]: async () => void got.push('end'),
   };
+  let isFull = false;
+  let onRevoked = () => {};
   const openTranscoder: OpenTranscoder = (request) => {
-    callbacks = request.callbacks;
+    if (isFull) return 'limit';
+    ({ callbacks, onRevoked } = request);
     return transcoder;
+  };
+  /** Gives the place of the transcoder to another user. */
+  const revoke = () => {
+    isFull = true;
+    onRevoked();
+  };
+  const free = () => {
+    isFull = false;
   };
   /** The transcoder returns AAC, at a time in samples of the session. */
   const comesBack = (samples: number) => {
     const time = ticks(samples);
     callbacks!.onAudioPacket({ ...packetAt(AUDIO_TRACK, 0), dts: time, pts: time });
   };
-  return { openTranscoder, got, frames, comesBack, encoded: () => callbacks!.onAudioTrack(AUDIO_TRACK) };
+  const encoded = () => callbacks!.onAudioTrack(AUDIO_TRACK);
+  return { openTranscoder, got, frames, comesBack, encoded, revoke, free };
 }
 
 test('audio that is not AAC goes to the transcoder, also without profiles, and is marked when it comes back', () => {
@@ -576,6 +588,50 @@ test('audio leads where there is no video, also when it comes back from the tran
   session.publisherLost();
   assert.equal(got.at(-1), 'flush');
 });
+
+for (const [what, tracks] of [
+  ['audio made of Opus', [VIDEO_TRACK, OPUS_TRACK]],
+  ['audio made of Opus without video', [OPUS_TRACK]],
+] as const) {
+  test(`${what} is silent while the session has no transcoder, and goes on when it has one again`, () => {
+    const { openTranscoder, comesBack, encoded, revoke, free } = recordingTranscoder();
+    const { session, told, advance } = setUp({ openTranscoder });
+    const hasVideo = tracks.length > 1;
+    let samples = 48_000;
+    const play = (fromMs: number, untilMs: number, isTranscoded: boolean) => {
+      for (let at = fromMs; at < untilMs; at += 50) {
+        if (hasVideo) session.send(at % 2000 === 0 ? key(at) : frame(at));
+        for (let part = 0; part < 50; part += 10) session.send(packetAt(OPUS_TRACK, at + part));
+        if (isTranscoded) for (; samples < (at + 1050) * 48; samples += 1024) comesBack(samples);
+        advance(50);
+      }
+    };
+    session.begin(tracks);
+    session.send(hasVideo ? key(0) : packetAt(OPUS_TRACK, 0));
+    encoded();
+    play(0, 3000, true);
+    revoke();
+    play(3000, 14_000, false);
+    const gaps = told.flatMap((each) => (each.type === 'gap' && each.renditionId === 'audio' ? [each] : []));
+    const untilS = gaps.at(-1)?.untilS ?? 0;
+    assert.ok(untilS > 13, `filled until ${untilS}, while the source has reached 15`);
+    for (const [index, { fromS }] of gaps.entries()) if (index > 0) assert.equal(fromS, gaps[index - 1]?.untilS);
+    const starts = told.flatMap((each) => {
+      if (each.type === 'gap') return each.renditionId === 'audio' && each.mark !== undefined ? [each.fromS] : [];
+      const isStart = each.type === 'packet' && each.packet.kind === 'audio' && each.packet.mark !== undefined;
+      return isStart ? [each.packet.dts / 48_000] : [];
+    });
+    const apart = [...starts, untilS].map((atS, index) => atS - (starts[index - 1] ?? atS));
+    assert.ok(Math.max(...apart) < 4.4, `segments of ${apart.join(', ')} s`);
+    free();
+    told.length = 0;
+    samples = 15 * 48_000;
+    play(14_000, 17_000, true);
+    const packets = told.flatMap((each) => (each.type === 'packet' && each.packet.kind === 'audio' ? [each] : []));
+    assert.ok(packets.length > 100);
+    assert.equal(told.filter((each) => each.type === 'end').length, 0);
+  });
+}
 
 test('Opus audio that comes back from the transcoder after the publisher has changed to AAC is left out', () => {
   const { openTranscoder, comesBack, encoded } = recordingTranscoder();

@@ -131,7 +131,9 @@ export class SessionMedia implements AsyncDisposable {
       openSequence: (id) => new RenditionSequence({ id, role: 'transcoded', marker, write }),
       onAudioTrack: (track) => this.#onEncodedTrack(track),
       onAudioPacket: (packet) => this.#onEncodedAudio(packet),
-      onAudioMissing: (why) => this.#audio.interrupt(why),
+      onAudioMissing: (why) => {
+        if (this.#isAudioEncoded) this.#audio.interrupt(why);
+      },
     });
     this.#video = new RenditionSequence({
       id: SOURCE_RENDITION,
@@ -370,8 +372,11 @@ export class SessionMedia implements AsyncDisposable {
     const { video, audio } = this.#reachedS;
     const untilS = Math.max(video, audio) - BEHIND_S;
     this.#transcoded.fillUntil(untilS);
-    if (this.#audio.isInterrupted) this.#audio.fillUntil(untilS);
-    else if (video - audio > BEHIND_S && this.#selected.audio !== undefined) {
+    if (this.#audio.isInterrupted) {
+      // Audio that leads and comes from the transcoder begins no segments while it is missing.
+      if (this.#leader?.track.kind === 'audio') this.#marker.pass(untilS);
+      this.#audio.fillUntil(untilS);
+    } else if (video - audio > BEHIND_S && this.#selected.audio !== undefined) {
       // Publishers with few frames send the audio of each frame with the next one.
       this.#audio.fillUntil(untilS - 2 * (this.#hold?.stepS ?? 0));
     }

@@ -259,13 +259,17 @@ export class TranscodedRenditions implements AsyncDisposable {
     for (const event of this.#headStart.take()) transcoder.write(event);
   }
 
-  /** Leaves the session with the source rendition only, and raises a warning until a transcoder is available. */
+  /**
+   * Leaves the session with the source rendition only, and raises a warning until a transcoder is available. Audio that was transcoded until
+   * now is missing from now on: players that have it would stop without it.
+   */
   #refuse(why: keyof typeof REFUSALS): void {
     const { warnings, logger } = this.#options;
     const before = this.#state;
     this.#state = { type: 'refused', why };
     this.#headStart.clear();
     this.#announce(NO_PLAN);
+    if (before.type === 'open' && this.#audioTrack !== undefined) this.#options.onAudioMissing('lost');
     if (before.type === 'refused') {
       if (before.why === why) return;
       warnings.clear(REFUSALS[before.why].code);
