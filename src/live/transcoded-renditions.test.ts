@@ -384,10 +384,12 @@ test('a session whose video is refused has no renditions, and a warning for as l
   assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
 });
 
-test('the next smaller rendition stands in for one that is shed, from its next segment on, until that one resumes', () => {
-  const { renditions, tell, told, shed } = setUp();
-  renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
+/** Renditions of a ladder of three, the events of the largest, and what a test does to them. */
+function setUpShedding() {
+  const world = setUp();
+  const { renditions, tell, told } = world;
   const track = (width: number) => ({ ...VIDEO_TRACK, width });
+  renditions.setTrack({ ...VIDEO_TRACK, width: 4096, height: 2304 });
   for (const [id, width] of [
     ['smaller', 128],
     ['small', 160],
@@ -395,13 +397,14 @@ test('the next smaller rendition stands in for one that is shed, from its next s
   ] as const) {
     tell().onTrack(id, track(width));
   }
+  /** Hands out a frame every 500 ms. */
   const play = (id: RenditionId, fromMs: number, untilMs: number) => {
     for (let at = fromMs; at < untilMs; at += 500) {
       const packet = packetAt(VIDEO_TRACK, at, { keyframe: at % 2000 === 0 });
       tell().onPacket(id, packet.keyframe ? { ...packet, mark: markAt(at / 2000) } : packet);
     }
   };
-  /** The contents of the shed rendition's playlist. */
+  /** The contents of the largest rendition's playlist since the last call. */
   const written = () =>
     told.splice(0).flatMap(({ id, event }): readonly (string | number)[] => {
       if (id !== 'huge') return [];
@@ -409,6 +412,11 @@ test('the next smaller rendition stands in for one that is shed, from its next s
       if (event.type === 'gap') return [`${event.why} until ${event.untilS}`];
       return event.type === 'packet' ? [event.packet.dts / 90_000] : [event.type];
     });
+  return { ...world, play, written };
+}
+
+test('the next smaller rendition stands in for one that is shed, from its next segment on', () => {
+  const { tell, shed, play, written } = setUpShedding();
   for (const id of ['huge', 'small', 'smaller']) play(id, 0, 1000);
   assert.deepEqual(written(), ['4096 wide', 0, 0.5]);
   shed('huge');
@@ -419,8 +427,59 @@ test('the next smaller rendition stands in for one that is shed, from its next s
   tell().onMissing('small', 'shed');
   play('smaller', 1000, 5000);
   assert.deepEqual(written(), ['128 wide', 'shed until 4', 4, 4.5]);
-  shed();
-  play('smaller', 5000, 7000);
-  play('huge', 6000, 7000);
-  assert.deepEqual(written(), ['4096 wide', 'shed until 6', 6, 6.5]);
+});
+
+for (const [which, order] of [
+  ['the stand-in', ['small', 'huge']],
+  ['the rendition itself', ['huge', 'small']],
+] as const) {
+  test(`a rendition that is made again replaces its stand-in without a gap, also when ${which} comes first at the segment`, () => {
+    const { tell, shed, play, written } = setUpShedding();
+    for (const id of ['huge', 'small']) play(id, 0, 500);
+    shed('huge');
+    tell().onMissing('huge', 'shed');
+    play('small', 500, 2500);
+    written();
+    shed();
+    play('small', 2500, 4000);
+    assert.deepEqual(written(), [2.5, 3, 3.5], 'the stand-in goes on until a segment begins');
+    for (const id of order) play(id, 4000, 4500);
+    for (const id of order) play(id, 4500, 5000);
+    assert.deepEqual(written(), ['4096 wide', 4, 4.5]);
+  });
+}
+
+test('when the packets of a stand-in are missing, so are those of the rendition it stands in for', () => {
+  const { renditions, tell, shed, play, written } = setUpShedding();
+  for (const id of ['huge', 'small']) play(id, 0, 500);
+  shed('huge');
+  tell().onMissing('huge', 'shed');
+  play('small', 500, 2500);
+  written();
+  tell().onMissing('small', 'lost');
+  renditions.fillUntil(3.5);
+  assert.deepEqual(written(), ['lost until 3.5']);
+});
+
+test('however far the transcoder lags, a rendition that is shed shows its stand-in from its next segment on', () => {
+  for (const lagS of [0.4, 1.2, 1.6, 2.4, 5]) {
+    const { renditions, tell, shed, told } = setUpShedding();
+    const shedAtS = 3;
+    for (let at = 0; at < 16_000; at += 40) {
+      const madeMs = at - lagS * 1000;
+      if (madeMs === shedAtS * 1000) {
+        shed('huge');
+        tell().onMissing('huge', 'shed');
+      }
+      const packet = packetAt(VIDEO_TRACK, madeMs, { keyframe: madeMs % 2000 === 0 });
+      const made = packet.keyframe ? { ...packet, mark: markAt(madeMs / 2000) } : packet;
+      if (madeMs >= 0 && madeMs < shedAtS * 1000) tell().onPacket('huge', made);
+      if (madeMs >= 0) tell().onPacket('small', made);
+      renditions.fillUntil(at / 1000 - 1);
+    }
+    const gaps = told.flatMap(({ id, event }) => (id === 'huge' && event.type === 'gap' ? [event] : []));
+    const stillS = gaps.reduce((sum, { fromS, untilS }) => sum + untilS - fromS, 0);
+    assert.ok(Math.abs(stillS - 1) < 0.05, `with a lag of ${lagS} s a still frame for ${stillS} s`);
+    assert.ok(gaps.length > 1, 'the playlist grows in the meantime');
+  }
 });

@@ -51,7 +51,7 @@ export interface TranscodedRenditionsOptions {
 /** A rendition that has begun. */
 interface Rendition {
   readonly sequence: RenditionSequence;
-  /** The rendition whose packets the sequence contains. While this one is shed, that is the next smaller one that is made. */
+  /** The rendition whose packets the sequence contains: its own, or those of the stand-in for a shed one. It changes where a segment begins. */
   carries: RenditionId;
   readonly meter: RateMeter;
   readonly totals: MediaTotals;
@@ -77,6 +77,7 @@ const REFUSALS = {
 } as const;
 
 const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
+const NONE: readonly RenditionId[] = [];
 
 /** Whether there is a transcoder. */
 type State =
@@ -181,9 +182,9 @@ export class TranscodedRenditions implements AsyncDisposable {
     this.#sourceS = untilS;
     if (this.#renditions.size === 0) return;
     let isInterrupted = false;
-    for (const { sequence } of this.#renditions.values()) {
+    for (const [id, { sequence }] of this.#renditions) {
       if (!sequence.isInterrupted) continue;
-      sequence.fillUntil(untilS);
+      sequence.fillUntil(Math.min(untilS, this.#standInReachesS(id)));
       isInterrupted = true;
     }
     if (isInterrupted) this.#offer();
@@ -213,6 +214,11 @@ export class TranscodedRenditions implements AsyncDisposable {
 
   get #transcoder(): Transcoder | undefined {
     return this.#state.type === 'open' ? this.#state.transcoder : undefined;
+  }
+
+  /** The renditions that are shed, or restored but not made yet. */
+  get #shed(): readonly RenditionId[] {
+    return this.#transcoder?.stats.shed ?? NONE;
   }
 
   /**
@@ -286,8 +292,10 @@ export class TranscodedRenditions implements AsyncDisposable {
   /** Takes the renditions that are made from now on. Others end, and may begin again later. */
   #announce(plan: LadderPlan): void {
     this.#plan = plan;
-    for (const [id, { sequence }] of this.#renditions) {
-      if (!plan.renditions.some((rendition) => rendition.id === id)) sequence.end();
+    for (const [id, rendition] of this.#renditions) {
+      if (this.#isPlanned(id)) continue;
+      rendition.sequence.end();
+      rendition.carries = id;
     }
     this.#offer();
     this.#warnOf(
@@ -298,7 +306,7 @@ export class TranscodedRenditions implements AsyncDisposable {
 
   /** Offers renditions to new viewers: not those that are shed, or have been missing for a target duration. */
   #offer(): void {
-    const shed = this.#transcoder?.stats.shed ?? [];
+    const shed = this.#shed;
     const isMissing = (id: RenditionId) => {
       const rendition = this.#renditions.get(id);
       if (rendition === undefined || !rendition.sequence.isMissingAlone) return false;
@@ -374,10 +382,9 @@ export class TranscodedRenditions implements AsyncDisposable {
     if (this.#state.type === 'closed' || rendition === undefined) return;
     const { sequence, totals, meter, track } = rendition;
     const isBack = sequence.isInterrupted;
-    this.#writePacket(id, id, packet);
-    for (const shed of this.#transcoder?.stats.shed ?? []) {
-      if (this.#standInOf(shed) === id) this.#writePacket(shed, id, packet);
-    }
+    const shed = this.#shed;
+    for (const carrier of this.#renditions.keys())
+      this.#writePacket(carrier, id, packet, this.#wantedOf(carrier, shed));
     totals.add(packet, track.timescale);
     rendition.reachedS = packet.dts / track.timescale;
     meter.add(packet.data.byteLength, rendition.reachedS, this.#options.clock.monotonic());
@@ -385,40 +392,57 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   /**
-   * Writes a packet of one rendition into the sequence of another, or its own. The rendition that a sequence carries changes only where a
-   * segment begins.
+   * Writes a packet into the sequence of a rendition, if it belongs there. A sequence goes on with the packets that it carries until a segment
+   * begins, and from then on carries those of the wanted rendition.
+   * @param id the rendition that the packet is of
    */
-  #writePacket(carrier: RenditionId, id: RenditionId, packet: Packet): void {
+  #writePacket(carrier: RenditionId, id: RenditionId, packet: Packet, wanted: RenditionId): void {
     const rendition = this.#renditions.get(carrier);
-    if (rendition === undefined) return;
-    if (rendition.carries !== id) {
-      if (packet.mark === undefined || packet.mark.ordinal <= rendition.sequence.ordinal) return;
-      rendition.sequence.interrupt('shed');
-      this.#carry(carrier, id);
+    if (rendition === undefined || (rendition.carries !== id && wanted !== id)) return;
+    const { sequence, carries } = rendition;
+    if (carries !== wanted && packet.mark !== undefined && packet.mark.ordinal > sequence.ordinal) {
+      if (id !== wanted) sequence.interrupt('shed'); // until the wanted rendition has the segment, too
+      this.#carry(carrier, wanted);
     }
-    rendition.sequence.packet(packet);
+    if (rendition.carries === id) sequence.packet(packet);
   }
 
   /**
-   * The rendition that stands in for a shed one: the largest of the smaller ones that are made. Players that watch the shed one would not
-   * switch to another by themselves.
+   * The rendition whose packets the sequence of another should contain from the next segment on: its own, or while it is shed, those of the
+   * largest smaller one that is made. Players that watch the shed one would not switch to another by themselves.
    */
-  #standInOf(shed: RenditionId): RenditionId | undefined {
+  #wantedOf(id: RenditionId, shed: readonly RenditionId[]): RenditionId {
+    if (!shed.includes(id)) return id;
     const { renditions } = this.#plan;
     const areaOf = (each: RenditionPlan) => each.width * each.height;
-    const limit = renditions.find(({ id }) => id === shed);
-    const notMade = this.#transcoder?.stats.shed ?? [];
+    const limit = renditions.find((each) => each.id === id);
     let best: RenditionPlan | undefined;
     for (const each of renditions) {
-      if (notMade.includes(each.id) || limit === undefined || areaOf(each) > areaOf(limit)) continue;
+      const isMade = this.#renditions.has(each.id) && !shed.includes(each.id);
+      if (!isMade || limit === undefined || areaOf(each) > areaOf(limit)) continue;
       if (best === undefined || areaOf(each) > areaOf(best)) best = each;
     }
-    return best?.id;
+    return best?.id ?? id;
+  }
+
+  /**
+   * How far the stand-in for a rendition has come, in seconds. The stand-in takes over where its next segment begins, however late that comes,
+   * so no gap may take this place before. Infinite where no packets of a stand-in are to be expected.
+   */
+  #standInReachesS(id: RenditionId): number {
+    const wanted = this.#wantedOf(id, this.#shed);
+    const standIn = wanted === id ? undefined : this.#renditions.get(wanted);
+    const isRunning = standIn !== undefined && !standIn.sequence.isInterrupted && standIn.sequence.ordinal >= 0;
+    return isRunning ? standIn.reachedS : Number.POSITIVE_INFINITY;
+  }
+
+  #isPlanned(id: RenditionId): boolean {
+    return this.#plan.renditions.some((rendition) => rendition.id === id);
   }
 
   #onMissing(id: RenditionId, why: GapReason): void {
     if (id === AUDIO_RENDITION) this.#options.onAudioMissing(why);
-    else this.#renditions.get(id)?.sequence.interrupt(why);
+    for (const { sequence, carries } of this.#renditions.values()) if (carries === id) sequence.interrupt(why);
   }
 
   #onWarning({ code, renditionId }: TranscoderWarning): void {
@@ -441,7 +465,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   #warnOfShed(): void {
-    this.#warnOf('transcode_rendition_shed', this.#profilesOf(this.#transcoder?.stats.shed ?? []));
+    this.#warnOf('transcode_rendition_shed', this.#profilesOf(this.#shed));
     this.#offer();
   }
 

@@ -4,15 +4,16 @@ import { getPriority } from 'node:os';
 import { after, it } from 'node:test';
 import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
-import { systemClock } from '#lib/clock.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Picture } from '#media/picture.ts';
 import type { GapReason } from '#media/session-event.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
-import { silentLogger } from '#telemetry/logger.ts';
+import { type Logger, silentLogger } from '#telemetry/logger.ts';
 import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
-import { asEvent } from '#test/support/tracks.ts';
+import { asEvent, markAt } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer, type WorkerStarter } from './fork-server.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
@@ -74,16 +75,19 @@ interface Options {
   readonly patience?: Partial<Patience>;
   readonly memoryMib?: number;
   readonly starter?: WorkerStarter;
+  readonly clock?: Clock;
+  readonly logger?: Logger;
 }
 
-function begin(recording: Recording, { patience = {}, memoryMib = 768, starter = forkServer }: Options = {}) {
+function begin(recording: Recording, options: Options = {}) {
+  const { patience = {}, memoryMib = 768, starter = forkServer, clock = systemClock, logger = silentLogger } = options;
   return new ProcessTranscoder({
     profiles: PROFILES,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
     callbacks: recording,
     forkServer: starter,
-    clock: systemClock,
-    logger: silentLogger,
+    clock,
+    logger,
     // Tests write seconds of packets at once, so the lag says nothing about the worker's speed.
     patience: { graceMs: 600_000, ...patience },
   });
@@ -341,6 +345,45 @@ it('does not shed, drop or kill anything because the server itself was held up',
   await disposal;
   assert.deepEqual([recording.warnings, recording.missing, transcoder.stats.droppedPackets], [[], [], 0]);
   assert.deepEqual([recording.of('large').length, recording.of('small').length], [60, 60]);
+});
+
+it('says that a restored rendition is shed until the first segment that it is made of', async () => {
+  const recording = new Recording();
+  // Twice as fast as real time. A clock that jumps would look like a server that was held up.
+  const startedAtMs = performance.now();
+  const now = () => ms(1_000_000 + 2 * (performance.now() - startedAtMs));
+  const clock: Clock = { now, monotonic: now };
+  const lines: string[] = [];
+  const logger: Logger = { ...silentLogger, warn: (_, text) => void lines.push(text) };
+  await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 }, clock, logger });
+  transcoder.setTrack(clip.track);
+  const at = { pts: 0 };
+  await keepSending(transcoder, at, () => recording.of('large').length > 0);
+  await workedOff(transcoder);
+  process.kill(transcoder.stats.pid!, 'SIGSTOP');
+  /** Sends a group, with a mark or without one. */
+  const send = (isMarked: boolean) => {
+    for (const packet of later(clip.packets.slice(0, 3), at.pts)) {
+      const isStart = isMarked && packet.keyframe;
+      transcoder.write(asEvent(isStart ? { ...packet, mark: markAt(at.pts / 9000) } : packet));
+    }
+    at.pts += 9000;
+  };
+  send(true);
+  await until('the rendition to be shed', () => lines.includes('rendition shed'));
+  process.kill(transcoder.stats.pid!, 'SIGCONT');
+  await workedOff(transcoder);
+  await until('the rendition to be restored', () => lines.includes('rendition restored'));
+  const before = recording.of('small').length;
+  send(false);
+  await until('packets of the segment before', () => recording.of('small').length > before);
+  assert.deepEqual(transcoder.stats.shed, ['large']);
+  const restored = { code: 'transcode_rendition_restored', renditionId: 'large' } as const;
+  assert.equal(recording.warnings.length, 1, 'it is not said to be made again');
+  send(true);
+  send(false);
+  await until('the rendition', () => recording.of('large').some(({ pts }) => pts >= at.pts - 18_000));
+  assert.deepEqual([transcoder.stats.shed, recording.warnings.at(-1)], [[], restored]);
 });
 
 it('replaces a worker that uses too much memory', async () => {

@@ -8,7 +8,7 @@ import { LateTicks } from '#lib/late-ticks.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
-import type { GapReason, HeldEvent, PacketEvent } from '#media/session-event.ts';
+import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
@@ -113,6 +113,8 @@ export class ProcessTranscoder implements Transcoder {
   #judgedFromMs = Number.NEGATIVE_INFINITY;
   /** The number of ticks since the worker's last sign of life, or since its start until it runs. */
   #silentTicks = 0;
+  /** The restored renditions that are not made yet, each with the newest segment that it cannot have. */
+  readonly #restored = new Map<RenditionId, number>();
   /** The number of dropped packets that was last reported. */
   #reportedDrops = 0;
   #restarts = 0;
@@ -125,7 +127,16 @@ export class ProcessTranscoder implements Transcoder {
     this.#options = options;
     this.#patience = { ...PATIENCE, ...options.patience };
     this.#pauses = new Backoff({ firstMs: this.#patience.firstPauseMs, maxMs: this.#patience.maxPauseMs });
-    this.#results = new WorkerResults(options.callbacks);
+    const { callbacks } = options;
+    this.#results = new WorkerResults({
+      onTrack: (id, track) => callbacks.onTrack(id, track),
+      onPacket: (id, packet) => {
+        if (packet.mark !== undefined) this.#reached(packet.mark.ordinal);
+        callbacks.onPacket(id, packet);
+      },
+      onAudioTrack: (track) => callbacks.onAudioTrack(track),
+      onAudioPacket: (packet) => callbacks.onAudioPacket(packet),
+    });
   }
 
   get stats(): TranscoderStats {
@@ -136,7 +147,7 @@ export class ProcessTranscoder implements Transcoder {
       restarts: this.#restarts,
       isSourceRefused: this.#trust.isRefused,
       lagMs: this.#feed.lagMs(this.#options.clock.monotonic()),
-      shed: this.#policy.shed,
+      shed: this.#notMade,
       droppedPackets: this.#feed.dropped,
       decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
       queuedBytes: this.#feed.waitingBytes + (worker?.queuedBytes ?? 0),
@@ -158,6 +169,7 @@ export class ProcessTranscoder implements Transcoder {
     const description = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
+    this.#restored.clear();
     if (this.#state.type === 'idle') this.#start();
     else this.#sendSource();
     return plan;
@@ -403,23 +415,44 @@ export class ProcessTranscoder implements Transcoder {
         callbacks.onWarning({ code: 'transcode_frames_dropped' });
         logger.warn({ lagMs }, 'transcoder skips to a keyframe');
         break;
-      case 'shed':
-      case 'restore': {
-        const { type, renditionId } = action;
+      case 'shed': {
+        const { renditionId } = action;
+        const code = 'transcode_rendition_shed';
         this.#sendActive();
-        if (type === 'shed') callbacks.onMissing(renditionId, 'shed');
-        const code = type === 'shed' ? 'transcode_rendition_shed' : 'transcode_rendition_restored';
+        this.#restored.delete(renditionId);
+        callbacks.onMissing(renditionId, 'shed');
         callbacks.onWarning({ code, renditionId });
-        logger.warn({ code, renditionId, lagMs }, type === 'shed' ? 'rendition shed' : 'rendition restored');
+        logger.warn({ code, renditionId, lagMs }, 'rendition shed');
+        break;
+      }
+      case 'restore': {
+        const { renditionId } = action;
+        this.#sendActive();
+        this.#restored.set(renditionId, this.#results.sentOrdinal);
+        logger.warn({ code: 'transcode_rendition_restored', renditionId, lagMs }, 'rendition restored');
         break;
       }
     }
   }
 
+  /** The renditions that are shed, or restored but not made yet. */
+  get #notMade(): readonly RenditionId[] {
+    return [...this.#policy.shed, ...this.#restored.keys()];
+  }
+
+  /** Notes that the worker has begun a segment, with which restored renditions begin, whichever rendition comes first. */
+  #reached(ordinal: number): void {
+    for (const [renditionId, before] of this.#restored) {
+      if (ordinal <= before) continue;
+      this.#restored.delete(renditionId);
+      this.#options.callbacks.onWarning({ code: 'transcode_rendition_restored', renditionId });
+    }
+  }
+
   /** Reports that packets of every rendition are missing, except for shed renditions, of which this is known. */
   #reportMissing(why: GapReason = 'lost'): void {
-    const { shed } = this.#policy;
-    for (const { id } of this.#plans) if (!shed.includes(id)) this.#options.callbacks.onMissing(id, why);
+    const notMade = this.#notMade;
+    for (const { id } of this.#plans) if (!notMade.includes(id)) this.#options.callbacks.onMissing(id, why);
   }
 
   #onEnd({ reason, exit, detail }: WorkerEnd): void {

@@ -11,7 +11,7 @@ import type { LadderPlan } from './rendition-plan.ts';
 /** The warnings that a transcoder may raise. They are codes of the catalogue, and customers see them. */
 export const TRANSCODER_WARNINGS = [
   'transcode_rendition_shed', // the machine is too slow for all renditions, so this one is paused
-  'transcode_rendition_restored', // the rendition is made again, from the next segment on
+  'transcode_rendition_restored', // the rendition is made again, from this segment on
   'transcode_frames_dropped', // the machine is still too slow: frames were skipped up to a keyframe
   'transcode_source_damaged', // packets could not be decoded
   'transcode_source_refused', // decoding the video has ended two workers, and is not tried again
@@ -96,7 +96,7 @@ export interface TranscoderStats {
   readonly isSourceRefused: boolean;
   /** The age of the oldest unprocessed packet, in ms. */
   readonly lagMs: number;
-  /** The shed renditions, in the order in which they were shed. */
+  /** The shed renditions. A restored one is among them until the first packet of a segment that it is made of, of whatever rendition. */
   readonly shed: readonly RenditionId[];
   /** The number of source packets that were never transcoded, because there was no worker or it lagged too far. */
   readonly droppedPackets: number;

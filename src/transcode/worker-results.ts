@@ -64,6 +64,11 @@ export class WorkerResults {
     return this.#audioEnd;
   }
 
+  /** The newest segment whose mark was sent. -1 before the first. */
+  get sentOrdinal(): number {
+    return this.#starts.at(-1)?.mark.ordinal ?? -1;
+  }
+
   /** Notes that the worker was sent a source. */
   announce(source: AnnouncedSource): void {
     this.#announced.push(source);
