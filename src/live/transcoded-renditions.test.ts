@@ -483,3 +483,21 @@ test('however far the transcoder lags, a rendition that is shed shows its stand-
     assert.ok(gaps.length > 1, 'the playlist grows in the meantime');
   }
 });
+
+test('a rendition that ended is made again when the plan has it again, although its track is the same', () => {
+  const { renditions, tell, told, packets } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  for (const id of ['small', 'smaller']) tell().onTrack(id, VIDEO_TRACK);
+  packets('small', 0, 1);
+  renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('tiny'), width: 128, height: 96 });
+  assert.equal(told.at(-1)?.event.type, 'end');
+  packets('small', 1, 3);
+  assert.equal(told.at(-1)?.event.type, 'end', 'it does not begin again with what the worker still held');
+  renditions.setTrack(VIDEO_TRACK);
+  told.length = 0;
+  packets('small', 4, 4.08);
+  assert.deepEqual(
+    told.map(({ event }) => event.type),
+    ['track', 'packet', 'packet'],
+  );
+});

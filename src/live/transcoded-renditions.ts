@@ -382,6 +382,8 @@ export class TranscodedRenditions implements AsyncDisposable {
     if (this.#state.type === 'closed' || rendition === undefined) return;
     const { sequence, totals, meter, track } = rendition;
     const isBack = sequence.isInterrupted;
+    // A transcoder does not repeat the track of a rendition that has ended and is made again.
+    if (sequence.track === undefined && this.#isPlanned(id)) this.#carry(id, id);
     const shed = this.#shed;
     for (const carrier of this.#renditions.keys())
       this.#writePacket(carrier, id, packet, this.#wantedOf(carrier, shed));
