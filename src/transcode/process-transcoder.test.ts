@@ -185,6 +185,23 @@ it('transcodes audio to AAC at its time, whatever happens to the video', async (
   );
 });
 
+it('drops audio for a worker that does not read, and reports that it is missing', async () => {
+  const recording = new Recording();
+  await using transcoder = begin(recording, { patience: { hungAfterMs: 600_000, firstPauseMs: 600_000 } });
+  const audio = makeAudioClip({ seconds: 1 });
+  transcoder.setAudioTrack(audio.track);
+  await running(transcoder);
+  process.kill(transcoder.stats.pid!, 'SIGSTOP');
+  const large = { ...audio.packets[0]!, data: Buffer.alloc(64 * 1024) };
+  await until('the loss to be reported', () => {
+    transcoder.write(asEvent(large));
+    return recording.missing.length > 0;
+  });
+  assert.deepEqual(recording.missing[0], { id: 'audio', why: 'lost' });
+  assert.ok(transcoder.stats.queuedBytes < 5 << 20);
+  process.kill(transcoder.stats.pid!, 'SIGKILL');
+});
+
 it('survives ten kills of its worker, reaps each, and resumes renditions at a marked keyframe', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });

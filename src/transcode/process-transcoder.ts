@@ -34,7 +34,7 @@ const STABLE_MS = 30_000;
 const DRAIN_MS = 2000;
 /**
  * The limit on queued audio. Audio is sent at once, without waiting for earlier packets to be processed, and a worker that does not read
- * loses what exceeds this.
+ * loses what exceeds this, which is reported.
  */
 const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
 /**
@@ -115,6 +115,8 @@ export class ProcessTranscoder implements Transcoder {
   #silentTicks = 0;
   /** The restored renditions that are not made yet, each with the newest segment that it cannot have. */
   readonly #restored = new Map<RenditionId, number>();
+  /** Whether audio was dropped since that was last reported. */
+  #hasDroppedAudio = false;
   /** The number of dropped packets that was last reported. */
   #reportedDrops = 0;
   #restarts = 0;
@@ -259,7 +261,11 @@ export class ProcessTranscoder implements Transcoder {
 
   #sendAudio({ pts, data }: Packet): void {
     const worker = this.#worker;
-    if (this.#audioSource === undefined || worker === undefined || worker.queuedBytes > MAX_QUEUED_BYTES) return;
+    if (this.#audioSource === undefined || worker === undefined) return;
+    if (worker.queuedBytes > MAX_QUEUED_BYTES) {
+      this.#hasDroppedAudio = true;
+      return;
+    }
     this.#results.expectAudioUntil(pts + packetSamples(this.#audioSource, data));
     worker.send({ type: 'audio', packet: { pts, data } });
   }
@@ -396,6 +402,8 @@ export class ProcessTranscoder implements Transcoder {
     const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
     if (state.type !== 'running' || !state.isMemoryBounded) this.#measureMemory();
+    if (this.#hasDroppedAudio) this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
+    this.#hasDroppedAudio = false;
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
     this.#reportedDrops = this.#feed.dropped;
