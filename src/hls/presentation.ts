@@ -3,7 +3,7 @@
  */
 import { AUDIO_RENDITION, SOURCE_RENDITION } from '#domain/profile.ts';
 import { PART_LENGTH_S } from '#media/part-length.ts';
-import type { OutputBound, RenditionId, SessionEvent } from '#media/session-event.ts';
+import type { RenditionId, SessionEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
 import type {
   MediaAnswer,
@@ -45,7 +45,7 @@ export function createPresentation(options: PresentationOptions): Presentation {
 }
 
 class LivePresentation implements Presentation, MemoryHolder {
-  readonly bound: OutputBound;
+  readonly isRequired = true;
   readonly #options: PresentationOptions;
   readonly #renditions = new Map<RenditionId, Rendition>();
   /** The renditions that new viewers may begin with, besides the source. */
@@ -64,7 +64,6 @@ class LivePresentation implements Presentation, MemoryHolder {
 
   constructor(options: PresentationOptions) {
     this.#options = options;
-    this.bound = { maxBytes: options.memory.limitBytes, whenFull: 'end_session' };
     this.#account = options.memory.open(options.memoryUser, this);
     this.#sinks = new PartSinks(options.onSinkFailed);
     this.#longestHoldMs = options.longestHoldMs ?? 3 * options.targetDurationS * 1000;

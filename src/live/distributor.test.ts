@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { OutputBound, RenditionId, SessionEvent, SessionOutput } from '#media/session-event.ts';
+import type { RenditionId, SessionEvent, SessionOutput } from '#media/session-event.ts';
 import { AUDIO_TRACK, asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { Distributor } from './distributor.ts';
 
 /** An output that records everything. */
 class Collector implements SessionOutput {
-  readonly bound: OutputBound = { maxBytes: 1024 * 1024, whenFull: 'detach' };
+  readonly isRequired = false;
+  closed = 0;
   readonly events: (readonly [RenditionId, SessionEvent])[] = [];
 
   write(id: RenditionId, event: SessionEvent): void {
+    assert.equal(this.closed, 0, 'written to after its end');
     this.events.push([id, event]);
+  }
+
+  close(): void {
+    this.closed += 1;
   }
 
   /** The tracks by rendition, and the packets by rendition and second. */
@@ -24,7 +30,7 @@ class Collector implements SessionOutput {
 
 /** An output with a queue of three packets that the test empties. When the queue is full, it drops up to the next keyframe. */
 class Slow implements SessionOutput {
-  readonly bound: OutputBound = { maxBytes: 300, whenFull: 'drop_to_keyframe' };
+  readonly isRequired = false;
   readonly sent: number[] = [];
   dropped = 0;
   #queue: SessionEvent[] = [];
@@ -123,7 +129,7 @@ test('an output that throws is detached, and the others get every event', () => 
   let calls = 0;
   distributor.attach(before);
   distributor.attach({
-    bound: { maxBytes: 0, whenFull: 'detach' },
+    isRequired: false,
     write: (_, event) => {
       if (event.type !== 'packet') return;
       calls += 1;
@@ -150,6 +156,32 @@ test('a slow output drops packets by its own policy, without effect on the other
   assert.deepEqual([slow.sent, slow.dropped], [[8, 9, 10, 11], 8]);
   assert.equal(quick.seen.length, 14);
   play(12, 13);
+});
+
+test('an output is closed once, whether it throws, is detached, or there is nothing more to distribute', () => {
+  const { distributor, failures, play } = setUp();
+  const [first, second, late] = [new Collector(), new Collector(), new Collector()];
+  const detached = distributor.attach(first);
+  let closed = 0;
+  distributor.attach({
+    isRequired: false,
+    write: () => assert.fail('it cannot be written to'),
+    close: () => {
+      closed += 1;
+      throw new Error('nor closed');
+    },
+  });
+  distributor.attach(second);
+  play(0, 1);
+  assert.deepEqual([closed, failures.length], [1, 2]);
+  detached[Symbol.dispose]();
+  assert.deepEqual([first.closed, second.closed], [1, 0]);
+  distributor.close();
+  distributor.close();
+  detached[Symbol.dispose]();
+  play(1, 2);
+  distributor.attach(late);
+  assert.deepEqual([first.closed, second.closed, late.closed, late.events.length], [1, 1, 1, 0]);
 });
 
 test('an output gets nothing after it was detached', () => {

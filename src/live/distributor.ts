@@ -26,17 +26,22 @@ export class Distributor {
   readonly #onFailure: (output: SessionOutput, error: unknown) => void;
   #attached: readonly Attached[] = [];
   readonly #beginnings = new Map<RenditionId, Beginning>();
+  #isClosed = false;
 
-  /** @param onFailure called with each output that threw, after it was detached and all others have the event */
+  /** @param onFailure called with each output that threw, after it was detached */
   constructor(onFailure: (output: SessionOutput, error: unknown) => void) {
     this.#onFailure = onFailure;
   }
 
-  /** Attaches an output, which at once gets what it needs to begin. Disposing the result detaches it. */
+  /**
+   * Attaches an output, which at once gets what it needs to begin. Disposing the result detaches and closes it. When nothing more is
+   * distributed, it is closed at once.
+   */
   attach(output: SessionOutput): Disposable {
     const waiting = new Set<RenditionId>();
     const attached = { output, waiting };
     this.#attached = [...this.#attached, attached];
+    if (this.#isClosed) this.#detach(attached);
     for (const [id, { track, events }] of this.#beginnings) {
       this.#hand(attached, id, track);
       if (events === undefined) waiting.add(id);
@@ -51,6 +56,13 @@ export class Distributor {
     for (const attached of this.#attached) {
       if (attached.waiting.size === 0 || this.#mayBegin(attached, id, event)) this.#hand(attached, id, event);
     }
+  }
+
+  /** Detaches and closes every output, because no event follows. */
+  close(): void {
+    this.#isClosed = true;
+    this.#beginnings.clear();
+    for (const attached of this.#attached) this.#detach(attached);
   }
 
   #mayBegin({ waiting }: Attached, id: RenditionId, event: SessionEvent): boolean {
@@ -70,7 +82,13 @@ export class Distributor {
   }
 
   #detach(attached: Attached): void {
+    if (!this.#attached.includes(attached)) return;
     this.#attached = this.#attached.filter((each) => each !== attached);
+    try {
+      attached.output.close?.();
+    } catch (error) {
+      this.#onFailure(attached.output, error);
+    }
   }
 
   #keep(id: RenditionId, event: SessionEvent): void {

@@ -22,8 +22,7 @@ interface GapFields {
 
 /** An output that logs the gaps of each rendition: at most one line a second, with the number of gaps since the line before. */
 export class GapLog implements SessionOutput {
-  /** It stores no media. */
-  readonly bound = { maxBytes: 0, whenFull: 'detach' } as const;
+  readonly isRequired = false;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #gaps = new Map<RenditionId, Gap>();

@@ -782,6 +782,27 @@ test('a network that stalls for more than three seconds leaves a gap, and the de
   assert.deepEqual([first?.keyframe, first!.dts / 90_000], [true, 1 + 8]);
 });
 
+test('an output is closed when its session has ended, after the ends of all renditions, and when the server stops', async () => {
+  for (const [how, last] of [
+    ['end', 'end'],
+    ['stop', 'packet'],
+  ] as const) {
+    const { session } = setUp();
+    const got: string[] = [];
+    session.attach({
+      isRequired: false,
+      write: (_, { type }) => void got.push(type),
+      close: () => void got.push('closed'),
+    });
+    session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+    session.send(key(0));
+    if (how === 'end') session.end('unpublished');
+    await session[Symbol.asyncDispose]();
+    assert.deepEqual(got.slice(-2), [last, 'closed'], how);
+    assert.equal(got.filter((each) => each === 'closed').length, 1);
+  }
+});
+
 /** Opens transcoders that make nothing, and keeps the callbacks of the last one. */
 function idleTranscoders() {
   const opened: { callbacks?: TranscoderCallbacks } = {};

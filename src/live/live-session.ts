@@ -298,7 +298,7 @@ export class LiveSession implements AsyncDisposable {
 
   /**
    * Attaches an output. The output first gets the track of each rendition and the events since its newest keyframe, and then every event.
-   * Disposing the result detaches it.
+   * Disposing the result detaches and closes it. It is closed in any case when the session has ended or is disposed.
    */
   attach(output: SessionOutput): Disposable {
     return this.#media.attach(output);
@@ -450,7 +450,7 @@ export class LiveSession implements AsyncDisposable {
 
   /** Handles an output that threw. A session cannot continue without its presentation, but can without another output. */
   #outputFailed(output: SessionOutput, error: unknown): void {
-    if (output.bound.whenFull !== 'end_session') {
+    if (!output.isRequired) {
       this.#options.errors.note('session', error);
       return;
     }

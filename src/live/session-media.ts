@@ -202,7 +202,7 @@ export class SessionMedia implements AsyncDisposable {
     return this.#selected;
   }
 
-  /** Attaches an output, which first gets the events since the newest keyframe of each rendition. Disposing the result detaches it. */
+  /** Attaches an output, which first gets the events since the newest keyframe of each rendition. Disposing the result detaches and closes it. */
   attach(output: SessionOutput): Disposable {
     return this.#distributor.attach(output);
   }
@@ -270,18 +270,26 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   /**
-   * Ends every rendition. Transcoded renditions lag a little behind the source, so this waits for their last packets.
+   * Ends every rendition, and closes the outputs. Transcoded renditions lag a little behind the source, so this waits for their last packets.
    */
   async end(): Promise<void> {
-    if (this.#transcoded.isActive) await this.#transcoded[Symbol.asyncDispose]();
-    this.#video.end();
-    this.#audio.end();
-    this.#transcoded.end();
+    try {
+      if (this.#transcoded.isActive) await this.#transcoded[Symbol.asyncDispose]();
+      this.#video.end();
+      this.#audio.end();
+      this.#transcoded.end();
+    } finally {
+      this.#distributor.close();
+    }
   }
 
-  /** Ends the transcoder. */
+  /** Ends the transcoder, and closes the outputs. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#transcoded[Symbol.asyncDispose]();
+    try {
+      await this.#transcoded[Symbol.asyncDispose]();
+    } finally {
+      this.#distributor.close();
+    }
   }
 
   get #leader(): SelectedTrack | undefined {

@@ -74,27 +74,23 @@ export interface EndEvent {
 /** What happens to one rendition of a session. */
 export type SessionEvent = TrackEvent | PacketEvent | HeldEvent | GapEvent | EndEvent;
 
-/** What an output may hold, and what it does when that is not enough. */
-export interface OutputBound {
-  /** The most bytes of media that the output queues for its receiver, or that it stores if it stores media. */
-  readonly maxBytes: number;
-  readonly whenFull:
-    | 'drop_to_keyframe' // drops the media that waits, and continues at a keyframe
-    | 'detach' // the session continues without this output
-    | 'end_session'; // the session cannot continue without this output
-}
-
 /**
  * Receives the sequence of a session. Outputs are attached and detached while the session runs. An output that is attached late first gets
  * the track of each rendition, and then everything from its newest keyframe on. Where too much has come since, it begins at the next one.
  */
 export interface SessionOutput {
-  /** Every output states its bound, and keeps to it by itself, so that none can delay the session or fill the memory. */
-  readonly bound: OutputBound;
+  /** Whether the session ends when this output throws. Without any other output it continues. */
+  readonly isRequired: boolean;
   /**
-   * Takes the next event of a rendition. It must return at once: a slow output queues events within its {@link bound}, and applies its own
-   * policy when that is full. The bytes of packets are shared and must not be changed. An output that throws is detached, without effect on
-   * other outputs.
+   * Takes the next event of a rendition. It must return at once. A slow output queues events, and bounds its queue itself: the session does
+   * not measure it. A packet that is kept keeps the whole slab of `sample-memory.ts` alive in which it lies. The bytes of packets are shared
+   * and must not be changed. An output that throws is detached and closed, without effect on other outputs.
    */
   write(renditionId: RenditionId, event: SessionEvent): void;
+  /**
+   * Called once, when no event follows: the session has ended, the server stops, or the output was detached, because it threw or by its owner.
+   * It must return at once, and frees what the output holds. Every rendition of a session that has ended had its `end` event before. When the
+   * server stops there is none, because the session may continue after a restart.
+   */
+  close?(): void;
 }

@@ -23,7 +23,7 @@ export function recordingPresentation(options: Partial<PresentationOptions> = {}
   return {
     options,
     told,
-    bound: { maxBytes: 0, whenFull: 'end_session' },
+    isRequired: true,
     write: (renditionId, event) => void told.push({ ...event, renditionId }),
     offer: (renditionIds) => void told.push({ type: 'offer', renditionIds }),
     attach: () => ({ [Symbol.dispose]: () => {} }),
