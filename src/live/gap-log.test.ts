@@ -20,8 +20,8 @@ function setUp() {
 test('a gap that was reported in pieces is one line once media follows, with its rendition and reason', () => {
   const { log, lines } = setUp();
   log.write('source', packet);
-  log.write('source', gap(4, 4.3, 'publisher_away'));
-  log.write('source', gap(4.3, 6, 'publisher_away'));
+  log.write('source', gap(4, 4.3, 'source_interrupted'));
+  log.write('source', gap(4.3, 6, 'source_interrupted'));
   log.write('720p', gap(4, 5, 'lost'));
   log.write('source', { type: 'track', track: VIDEO_TRACK });
   assert.deepEqual(lines, []);
@@ -29,7 +29,7 @@ test('a gap that was reported in pieces is one line once media follows, with its
   log.write('source', packet);
   log.write('720p', { type: 'end' });
   assert.deepEqual(lines, [
-    { rendition: 'source', why: 'publisher_away', seconds: 2, count: 1 },
+    { rendition: 'source', why: 'source_interrupted', seconds: 2, count: 1 },
     { rendition: '720p', why: 'lost', seconds: 1, count: 1 },
   ]);
 });

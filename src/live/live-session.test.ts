@@ -770,7 +770,7 @@ test('a network that stalls for more than three seconds leaves a gap, and the de
   );
   advance(1500);
   const gaps = told.flatMap((each) => (each.type === 'gap' ? [each] : []));
-  assert.ok(gaps.every(({ why }) => why === 'publisher_away'));
+  assert.ok(gaps.every(({ why }) => why === 'source_interrupted'));
   assert.ok(
     gaps.some(({ renditionId }) => renditionId === 'source') && gaps.some(({ renditionId }) => renditionId === 'audio'),
   );

@@ -156,7 +156,7 @@ test('a rendition that was shed has gaps with that reason', () => {
   sequence.fillUntil(3);
   assert.deepEqual(written(), [['shed', 2, 3, 1]]);
   assert.equal(sequence.isMissingAlone, true);
-  sequence.interrupt('publisher_away');
+  sequence.interrupt('source_interrupted');
   assert.equal(sequence.isMissingAlone, false);
 });
 
@@ -224,17 +224,17 @@ test('the absence of the publisher is one gap up to the discontinuity, in every 
     const { sequence, send, written } = setUp(role, { cuts: [0, 4.35, 7], discontinuityAt: 2 });
     send(0, role === 'follower' ? undefined : markAt(0));
     written();
-    sequence.interrupt('publisher_away');
+    sequence.interrupt('source_interrupted');
     for (const at of [1, 5]) sequence.fillUntil(at);
     send(7000, role === 'follower' ? undefined : markAt(2, { discontinuity: true }));
     const [first, ...rest] = written();
-    assert.deepEqual([first?.[0], first?.[2]], ['publisher_away', 1], role);
+    assert.deepEqual([first?.[0], first?.[2]], ['source_interrupted', 1], role);
     assert.deepEqual(
       rest,
       [
-        ['publisher_away', 1, 4.35, undefined],
-        ['publisher_away', 4.35, 5, 1],
-        ['publisher_away', 5, 7, undefined],
+        ['source_interrupted', 1, 4.35, undefined],
+        ['source_interrupted', 4.35, 5, 1],
+        ['source_interrupted', 5, 7, undefined],
         [7, 2],
       ],
       role,

@@ -79,7 +79,7 @@ export class RenditionSequence {
 
   /** Whether packets of this rendition are missing although the source has them. */
   get isMissingAlone(): boolean {
-    return this.isInterrupted && this.#why !== 'publisher_away';
+    return this.isInterrupted && this.#why !== 'source_interrupted';
   }
 
   /** Sets the configuration of the following packets. */

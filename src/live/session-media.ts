@@ -264,9 +264,9 @@ export class SessionMedia implements AsyncDisposable {
   }
 
   #interrupt(): void {
-    this.#video.interrupt('publisher_away');
-    this.#audio.interrupt('publisher_away');
-    this.#transcoded.interrupt('publisher_away');
+    this.#video.interrupt('source_interrupted');
+    this.#audio.interrupt('source_interrupted');
+    this.#transcoded.interrupt('source_interrupted');
   }
 
   /**

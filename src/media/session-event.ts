@@ -14,8 +14,10 @@ export type RenditionId = string;
 
 /** Why media is missing. */
 export const GAP_REASONS = [
-  'publisher_away', // no media arrives: the publisher's connection is lost, or its media cannot be used for now
-  'lost', // packets of this rendition alone are missing
+  // The source gives no usable media. Its publisher may be connected: its network stalls, its timestamps jump or are too far ahead of the
+  // clock, or a track changed far from a keyframe.
+  'source_interrupted',
+  'lost', // the source continues, and packets of this rendition are missing: of the audio alone, or of what a transcoder makes
   'shed', // the machine is too slow to make every rendition, and this one is paused for now
 ] as const;
 /** One of {@link GAP_REASONS}. */

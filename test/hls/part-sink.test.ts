@@ -68,7 +68,7 @@ describe('a part sink', () => {
         }
       }
       const gaps = packaged.filter((each) => each.type === 'gap');
-      assert.ok(gaps.every(({ why }) => why === 'publisher_away'));
+      assert.ok(gaps.every(({ why }) => why === 'source_interrupted'));
       const awayS = gaps.reduce((sumS, { fromS, untilS }) => sumS + untilS - fromS, 0);
       assert.ok(Math.abs(awayS - 1) < 0.1, `${awayS} s`);
       const filledS = packaged.reduce(
