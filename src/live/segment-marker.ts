@@ -3,8 +3,12 @@
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
  * whose successor would probably come too late. When no keyframe comes in time, it begins a segment at the last frame that keeps the
- * previous one within the target duration, and another one at the next keyframe. Every other rendition begins the segment at its first
- * packet that is presented at that time or later. Pure: no clock, no I/O.
+ * previous one within the target duration, and another one at the next keyframe. Without video the audio leads, and each of its packets is a
+ * keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first
+ * packet that is presented at that time or later.
+ *
+ * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts a segment every target duration and {@link LEADER_LATE_S}. That may
+ * exceed the target duration, because EXTINF only has to round to it ({@link TARGET_ROUNDING_S}). Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -13,7 +17,10 @@ import { KeyframeMeter } from './keyframe-meter.ts';
 
 /** The desired duration. A segment is cut at the first keyframe after it. */
 const DESIRED_DURATION_S = 2;
-/** How far other tracks may be ahead of a leader that is about to cut. When they are further ahead, the leader has paused. */
+/**
+ * How far other tracks may be ahead of a leader that is about to cut. When they are further ahead, the leader has paused. It is less than
+ * {@link TARGET_ROUNDING_S}, because segments that are cut then are longer by this.
+ */
 const LEADER_LATE_S = 0.35;
 /** The number of remembered cuts, far more than the renditions can be apart. */
 const REMEMBERED_CUTS = 64;
