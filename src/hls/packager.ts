@@ -36,8 +36,9 @@ type Shown =
   | { readonly type: 'repeat'; readonly packet: Packet };
 
 /**
- * Turns the sequence of a rendition into a window of segments and parts. It follows the marks of the sequence, and decides only where a
- * part ends. Everything it lists can be played: where media is missing, the newest keyframe is repeated, and audio is silent.
+ * Turns the sequence of a rendition into a window of segments and parts. It follows the marks of the sequence, decides where a part
+ * ends, and keeps a segment within the target duration. Only what is left at the end of a rendition becomes a segment without a mark.
+ * Everything it lists can be played: where media is missing, the newest keyframe is repeated, and audio is silent.
  */
 export class Packager {
   readonly window: Window;
