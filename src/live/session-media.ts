@@ -40,7 +40,10 @@ const SILENT_PAUSE_S = 1;
  * may be only a pause of the video, during which some publishers send nothing, and afterwards the audio of the pause.
  */
 const SILENCE_S = 3;
-/** How far a rendition with missing packets, or missing audio, may lag behind the source before gaps are written for it. */
+/**
+ * How far a rendition with missing packets, or missing audio, may lag behind the source before gaps are written for it. A shed rendition may
+ * lag further, until its stand-in has come. `BEHIND_MS` of `transcode/overload-policy.ts`, the lag at which one is shed, is another rule.
+ */
 const BEHIND_S = 1;
 
 /** The options of a session's media. */

@@ -3,7 +3,7 @@
  */
 import { Backoff } from '#lib/backoff.ts';
 
-/** The lag at which a rendition is shed. */
+/** The lag at which a rendition is shed. It has nothing to do with `BEHIND_S` of `live/session-media.ts`, the lag at which gaps are written. */
 const BEHIND_MS = 1000;
 /** The time that shedding a rendition, or skipping to a keyframe, gets to take effect before the policy acts again. */
 const SETTLE_MS = 500;
@@ -47,7 +47,7 @@ export class OverloadPolicy {
     return this.#shed;
   }
 
-  /** Sets other renditions. Shed ones that still exist remain shed. */
+  /** Sets other renditions. As many of them are shed as were shed before, the largest first, but never the last. */
   replaceOrder(order: readonly string[]): void {
     this.#order = order;
     this.#shed = order.slice(0, Math.min(this.#shed.length, Math.max(0, order.length - 1)));
