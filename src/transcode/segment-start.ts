@@ -5,7 +5,7 @@
 import type { SegmentMark } from '#media/packet.ts';
 import type { HeldEvent, PacketEvent } from '#media/session-event.ts';
 
-/** The start of a segment. Its first frame is the first one shown within these times, in ticks. */
+/** A mark with the times that the first frame of its segment may have: it is the first one shown within them. In ticks. */
 export interface SegmentStart {
   readonly mark: SegmentMark;
   /** The time of the frame that is shown first: before the keyframe of an open GOP, and before a mark without a keyframe. */

@@ -71,13 +71,13 @@ export type ToWorker =
   /** No packet follows for now, so everything that is held must be handed out. */
   | { readonly type: 'flush' };
 
-/** A packet of a rendition. `cut` marks the first of a segment. */
+/** A packet of a rendition. The first of a segment is `marked`: of marks, a worker knows only that they are there. */
 export interface RenditionPacket {
   readonly rendition: number;
   readonly pts: number;
   readonly dts: number;
   readonly keyframe: boolean;
-  readonly cut: boolean;
+  readonly marked: boolean;
   readonly data: Uint8Array;
 }
 

@@ -59,7 +59,14 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
   record({
     type: fc.constant('packet' as const),
-    packet: record({ rendition: index, pts: time, dts: time, keyframe: fc.boolean(), cut: fc.boolean(), data: bytes }),
+    packet: record({
+      rendition: index,
+      pts: time,
+      dts: time,
+      keyframe: fc.boolean(),
+      marked: fc.boolean(),
+      data: bytes,
+    }),
   }),
   record({ type: fc.constant('audio_config' as const), config: bytes }),
   record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),

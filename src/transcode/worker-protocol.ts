@@ -53,7 +53,7 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
 ]);
 
 const KEYFRAME = 1;
-const CUT = 2;
+const MARKED = 2;
 const DISCONTINUITY = 4;
 const AFTER_GAP = 8;
 
@@ -66,7 +66,7 @@ const RENDITION_HEADER_BYTES = 1 + PACKET_HEADER_BYTES;
 /** A mark as the worker knows it, without numbers. */
 const UNNUMBERED_MARK = { ordinal: 0, independent: true, discontinuity: false, discontinuitiesBefore: 0 } as const;
 
-const KNOWN_FLAGS = KEYFRAME | CUT | DISCONTINUITY | AFTER_GAP;
+const KNOWN_FLAGS = KEYFRAME | MARKED | DISCONTINUITY | AFTER_GAP;
 
 /** Encodes a message as pieces to be written one after another. Media is not copied. */
 export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
@@ -81,14 +81,14 @@ export function encodeToWorker(message: ToWorker): readonly Uint8Array[] {
       const { packet, afterGap } = message;
       const flags =
         (packet.keyframe ? KEYFRAME : 0) |
-        (packet.mark === undefined ? 0 : CUT) |
+        (packet.mark === undefined ? 0 : MARKED) |
         (packet.mark?.discontinuity ? DISCONTINUITY : 0) |
         (afterGap ? AFTER_GAP : 0);
       return frame(TO_WORKER.packet, packetHeader(flags, packet), packet.data);
     }
     case 'held': {
       const { pts, mark } = message;
-      return frame(TO_WORKER.held, packetHeader(mark === undefined ? 0 : CUT, { pts, dts: pts }));
+      return frame(TO_WORKER.held, packetHeader(mark === undefined ? 0 : MARKED, { pts, dts: pts }));
     }
     case 'audio_source': {
       const { config, ...description } = message.source;
@@ -114,7 +114,7 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.config, Buffer.of(message.rendition), message.config);
     case 'packet': {
       const { packet } = message;
-      const flags = (packet.keyframe ? KEYFRAME : 0) | (packet.cut ? CUT : 0);
+      const flags = (packet.keyframe ? KEYFRAME : 0) | (packet.marked ? MARKED : 0);
       return frame(FROM_WORKER.packet, Buffer.of(packet.rendition), packetHeader(flags, packet), packet.data);
     }
     case 'audio_config':
@@ -161,14 +161,14 @@ export function decodeToWorker({ type, payload }: StreamFrame): ToWorker {
       } as const;
       return {
         type: 'packet',
-        packet: flags & CUT ? { ...packet, mark } : packet,
+        packet: flags & MARKED ? { ...packet, mark } : packet,
         afterGap: (flags & AFTER_GAP) !== 0,
       };
     }
     case TO_WORKER.held: {
       const { flags, pts } = readPacket(payload);
       const held = { type: 'held', pts: ticks(pts) } as const;
-      return flags & CUT ? { ...held, mark: UNNUMBERED_MARK } : held;
+      return flags & MARKED ? { ...held, mark: UNNUMBERED_MARK } : held;
     }
     case TO_WORKER.audioSource: {
       const { value, bytes } = splitJson(payload);
@@ -205,7 +205,7 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
     case FROM_WORKER.packet: {
       need(payload, RENDITION_HEADER_BYTES);
       const { flags, pts, dts, data } = readPacket(payload.subarray(1));
-      const packet = { pts, dts, keyframe: (flags & KEYFRAME) !== 0, cut: (flags & CUT) !== 0, data };
+      const packet = { pts, dts, keyframe: (flags & KEYFRAME) !== 0, marked: (flags & MARKED) !== 0, data };
       return { type: 'packet', packet: { rendition: payload[0]!, ...packet } };
     }
     case FROM_WORKER.audioConfig:

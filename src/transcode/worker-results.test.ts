@@ -12,7 +12,7 @@ const VIDEO_TRACK = videoTrack();
 const SMALL = { name: 'small', bitrate: 300_000, fps: 0, width: 32, height: 32 };
 const MARK = markAt(7, { independent: false });
 const SOURCE_PACKET = packetAt(VIDEO_TRACK, 100);
-const PACKET = { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: false, data: new Uint8Array(3) };
+const PACKET = { rendition: 0, pts: 9000, dts: 6000, keyframe: true, marked: false, data: new Uint8Array(3) };
 
 /** The results of a worker that has begun with a source. */
 function begun({ declaredFrameRate = 30, fps = 0 } = {}) {
@@ -45,7 +45,7 @@ function configured() {
 test('a packet carries the mark of its source packet, and is marked independent, like every segment start of a rendition', () => {
   const { results, packets } = configured();
   results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
-  results.packet({ ...PACKET, cut: true });
+  results.packet({ ...PACKET, marked: true });
   assert.deepEqual(packets[0]?.mark, { ...MARK, independent: true });
 });
 
@@ -53,12 +53,12 @@ test('a segment may begin before its marked packet is shown, or with it where th
   const { results, packets } = configured();
   results.sent(asEvent({ ...SOURCE_PACKET, mark: MARK }));
   results.sent(asEvent(packetAt(VIDEO_TRACK, 80)));
-  for (const pts of [7200, 9000]) results.packet({ ...PACKET, pts, cut: true });
+  for (const pts of [7200, 9000]) results.packet({ ...PACKET, pts, marked: true });
   assert.deepEqual(
     packets.map(({ mark }) => mark?.ordinal),
     [7, 7],
   );
-  assert.throws(() => results.packet({ ...PACKET, pts: 9090, cut: true }), FramingError);
+  assert.throws(() => results.packet({ ...PACKET, pts: 9090, marked: true }), FramingError);
 });
 
 test('decoding times never go back, also where an encoder begins before its first frame', () => {
@@ -88,7 +88,7 @@ test('a track has the frame rate of its own source, even after the next one was 
 
 for (const [what, send] of [
   ['an unknown rendition', ({ results }) => results.packet({ ...PACKET, rendition: 1 })],
-  ['a segment start that was not requested', ({ results }) => results.packet({ ...PACKET, cut: true })],
+  ['a segment start that was not requested', ({ results }) => results.packet({ ...PACKET, marked: true })],
   ['no data', ({ results }) => results.packet({ ...PACKET, data: new Uint8Array() })],
   ['a frame shown before it is decoded', ({ results }) => results.packet({ ...PACKET, pts: 5000 })],
   ['a frame later than any it was given', ({ results }) => results.packet({ ...PACKET, pts: 9001 })],

@@ -114,15 +114,15 @@ export class WorkerResults {
   }
 
   /** Takes a packet of a rendition. @throws {FramingError} when the packet is invalid */
-  packet({ rendition, pts, dts, keyframe, cut, data }: RenditionPacket): void {
+  packet({ rendition, pts, dts, keyframe, marked, data }: RenditionPacket): void {
     const { id } = this.#rendition(rendition);
     const output = this.#outputs.get(id);
     const isStart = ({ firstPts, lastPts }: SegmentStart) => firstPts <= pts && pts <= lastPts;
-    const mark = cut ? this.#starts.findLast(isStart)?.mark : undefined;
+    const mark = marked ? this.#starts.findLast(isStart)?.mark : undefined;
     // With B-frames, x264 begins before the time of the first frame. The times of a session begin at 0 and never go back.
     const orderedDts = Math.max(dts, (output?.lastDts ?? -1) + 1);
     const isPossible = orderedDts <= pts && pts <= this.#sentPts && data.length > 0;
-    if (output === undefined || !isPossible || (cut && !(keyframe && mark !== undefined))) {
+    if (output === undefined || !isPossible || (marked && !(keyframe && mark !== undefined))) {
       throw new FramingError(`The worker sent an invalid packet: pts ${pts}, dts ${dts}, ${data.length} bytes.`);
     }
     output.lastDts = orderedDts;

@@ -119,11 +119,11 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
       const declaredFrameRate = frameRate === undefined ? declared : frameRate.num / frameRate.den;
       presentation.write('small', { type: 'track', track: { ...parseAvcConfig(config), declaredFrameRate } });
     },
-    onFrame: (_, { pts, dts, cut, ...picture }) => {
+    onFrame: (_, { pts, dts, marked, ...picture }) => {
       lastDts = Math.max(dts, lastDts + 1);
       const packet = { kind: 'video', pts: ticks(pts), dts: ticks(lastDts), ...picture } as const;
       const mark = markAt(Math.round((pts - START) / VIDEO_TIMESCALE / SEGMENT_S));
-      presentation.write('small', asEvent(cut ? { ...packet, mark } : packet));
+      presentation.write('small', asEvent(marked ? { ...packet, mark } : packet));
     },
     onMissing: () => assert.fail('frames are missing'),
     onPicture: () => {},

@@ -74,25 +74,25 @@ export class FrameGate {
   /**
    * Decides about a frame. Called once for every frame, in order.
    * @param pts in ticks; a frame not later than the last one taken is skipped
-   * @param cut whether a segment begins with this frame, which is then always taken
+   * @param marked whether a segment begins with this frame, which is then always taken
    * @param repeated whether the frame was shown before at another time, so that it does not count for the source's rate
    */
-  judge(pts: number, cut: boolean, repeated = false): FrameVerdict {
+  judge(pts: number, marked: boolean, repeated = false): FrameVerdict {
     // The tolerance is half a source frame, because publishers' times are whole milliseconds.
     const tolerance = Math.max(0, pts - this.#previousPts) / 2;
     const early = this.#isWithinLimit ? Math.max(UNEVEN, tolerance) : tolerance;
     this.#previousPts = pts;
     if (repeated) this.#offered = undefined;
     else if (this.#offered !== undefined) this.#offered += 1;
-    if (pts <= this.#lastPts || (!cut && !this.#begun)) return 'skip';
-    if (!cut && pts + early < this.#due) return 'skip';
+    if (pts <= this.#lastPts || (!marked && !this.#begun)) return 'skip';
+    if (!marked && pts + early < this.#due) return 'skip';
     // The grid of a reduced rate begins again at every segment, and where frames are missing.
-    this.#due = cut || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
+    this.#due = marked || pts > this.#due + this.#step ? pts + this.#step : this.#due + this.#step;
     this.#begun = true;
-    if (cut) this.#beginSegment(pts, repeated);
+    if (marked) this.#beginSegment(pts, repeated);
     this.#lastPts = pts;
     this.#sinceCut += 1;
-    if (!cut && pts + tolerance < this.#keyframeDue) {
+    if (!marked && pts + tolerance < this.#keyframeDue) {
       return this.#sinceCut % framesPerPart(this.#framesPerSecond) === 0 ? 'anchor' : 'take';
     }
     this.#keyframeDue = pts + this.#keyframeStep;

@@ -87,7 +87,7 @@ class Made implements Disposable {
 }
 
 const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
-const isCut = ({ cut }: RungFrame) => cut;
+const isMarked = ({ marked }: RungFrame) => marked;
 const isKeyframe = ({ keyframe }: RungFrame) => keyframe;
 
 const plain = makeClip({ frames: 30, gop: 10 });
@@ -97,7 +97,7 @@ it('makes keyframes exactly at the starts of segments, also where the source has
   made.write(marked(plain.packets, (_, index) => [0, 7, 23].includes(index))).finish();
   for (const index of [0, 1]) {
     assert.deepEqual(made.frames(index, isKeyframe), [0, 7, 23]);
-    assert.deepEqual(made.frames(index, isCut), [0, 7, 23]);
+    assert.deepEqual(made.frames(index, isMarked), [0, 7, 23]);
     assert.deepEqual(
       made.show(index).map(({ code }) => code?.counter),
       range(0, 30),
@@ -129,7 +129,7 @@ it('keeps exact times with B-frames in the source and in the rendition, and deco
     );
     const frames = made.encoded[index]!;
     assert.deepEqual(
-      frames.filter(isCut).map(({ pts }) => pts),
+      frames.filter(isMarked).map(({ pts }) => pts),
       cuts.map(({ pts }) => pts),
     );
     assert.ok(frames.every(({ dts }, at) => at === 0 || dts > frames[at - 1]!.dts));
@@ -158,13 +158,13 @@ it('begins a segment of an open GOP with the frame shown first, or with the keyf
 
   using whole = new Made(clip, [profile()]);
   whole.write(packets).finish();
-  assert.deepEqual(place(whole.frames(0, isCut)), [0, firstOf(second!, third), firstOf(third!)]);
-  assert.deepEqual(place(whole.frames(0, isKeyframe)), place(whole.frames(0, isCut)));
+  assert.deepEqual(place(whole.frames(0, isMarked)), [0, firstOf(second!, third), firstOf(third!)]);
+  assert.deepEqual(place(whole.frames(0, isKeyframe)), place(whole.frames(0, isMarked)));
   assert.deepEqual(place(whole.frames()), range(0, 60));
 
   using joined = new Made(clip, [profile()]);
   joined.write(packets.slice(second)).finish();
-  assert.deepEqual(place(joined.frames(0, isCut)), [shown.indexOf(packets[second!]!.pts), firstOf(third!)]);
+  assert.deepEqual(place(joined.frames(0, isMarked)), [shown.indexOf(packets[second!]!.pts), firstOf(third!)]);
 });
 
 it('makes renditions of an interlaced source', () => {
@@ -258,7 +258,7 @@ it('begins a segment with a held frame where the decoder holds the keyframe back
   const paused = packets.findIndex(({ keyframe }, index) => keyframe && index > 0) + 1;
   using made = new Made(clip, [profile({ profile: 'H264Baseline' })]);
   made.write(packets.slice(0, paused)).hold(held(first + 21, first + 50));
-  const late = [...made.frames(0, isCut), made.frames().at(-1)!].map((frame) => frame - first);
+  const late = [...made.frames(0, isMarked), made.frames().at(-1)!].map((frame) => frame - first);
   assert.deepEqual(late, [0, 21, 48]); // x264 holds one frame
   made.write(packets.slice(paused)).finish();
   assert.equal(made.show().at(-1)?.code?.counter, 23);
@@ -271,7 +271,7 @@ it('begins a segment with a held frame, and shows none that comes too late', () 
   made.hold(held(0, 3));
   made.write(marked(plain.packets.slice(0, 10), (_, index) => index === 0)).hold(late);
   made.write(plain.packets.slice(10)).finish();
-  assert.deepEqual(made.frames(0, isCut), [0, 15]);
+  assert.deepEqual(made.frames(0, isMarked), [0, 15]);
   assert.deepEqual(
     made.show().map(({ code }) => code?.counter),
     [...range(0, 10), ...range(10, 20).fill(9), ...range(20, 30)],
@@ -303,7 +303,7 @@ it('adds the keyframes a profile asks for', () => {
   made.write(marked(plain.packets, (_, index) => index === 0 || index === 10)).finish();
   assert.deepEqual(made.frames(0, isKeyframe), [0, 10, 25]);
   assert.deepEqual(made.frames(1, isKeyframe), range(0, 30));
-  assert.deepEqual(made.frames(1, isCut), [0, 10]);
+  assert.deepEqual(made.frames(1, isMarked), [0, 10]);
 });
 
 it('makes the requested H.264 profile', () => {
@@ -324,7 +324,7 @@ it('begins again at a segment when packets are missing, and loses nothing that c
   const packets = marked(plain.packets, (_, index) => index === 0 || index === 22);
   made.write(packets.slice(0, 5)).write(packets.slice(20), true).finish();
   assert.deepEqual(made.frames(), [...range(0, 5), ...range(22, 30)]);
-  assert.deepEqual(made.frames(0, isCut), [0, 22]);
+  assert.deepEqual(made.frames(0, isMarked), [0, 22]);
 });
 
 it('hands out everything before a discontinuity, and continues with the same configuration', () => {

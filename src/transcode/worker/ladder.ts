@@ -18,7 +18,7 @@ import { Rung, type RungFrame } from './rung.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
 /** The number of segment starts that the decoder may hold for reordering. H.264 reorders at most 16 frames. */
-const MAX_CUTS = 32;
+const MAX_STARTS = 32;
 
 /** In ticks. A frame that lasts longer without being held is not repeated. This is longer than any encoder holds frames back. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
@@ -56,7 +56,7 @@ export class Ladder implements Disposable {
   /** The active rungs, largest first. */
   #active: readonly Rung[] = [];
   /** The starts of segments whose first frame has not come out of the decoder yet. */
-  #cuts: readonly SegmentStart[] = [];
+  #starts: readonly SegmentStart[] = [];
   /** Whether the last frame is held. */
   #isHolding = false;
   /** Whether frames were lost, and no segment has begun since. */
@@ -131,7 +131,7 @@ export class Ladder implements Disposable {
       if (packet.keyframe && this.#decoder.decode(packet)) this.#decoder.skip();
       return;
     }
-    this.#cuts = withEvent(this.#cuts, { type: 'packet', packet }, MAX_CUTS);
+    this.#starts = withEvent(this.#starts, { type: 'packet', packet }, MAX_STARTS);
     if (this.#decoder.decode(packet)) this.#isHolding = false;
     else this.#interrupt();
   }
@@ -139,7 +139,7 @@ export class Ladder implements Disposable {
   /** Notes that no frame came and the last one is repeated. A player can begin at the first repetition. */
   hold(event: HeldEvent): void {
     if (this.#decoder === undefined || this.#active.length === 0) return;
-    this.#cuts = withEvent(this.#cuts, event, MAX_CUTS);
+    this.#starts = withEvent(this.#starts, event, MAX_STARTS);
     const { shown } = this.#decoder;
     if (shown === undefined) return;
     if (!this.#isHolding) for (const rung of this.#rungs) rung.refresh();
@@ -152,7 +152,7 @@ export class Ladder implements Disposable {
     this.#decoder?.skip();
     for (const rung of this.#rungs) rung.finish();
     this.#shownPts = Number.NEGATIVE_INFINITY;
-    this.#cuts = [];
+    this.#starts = [];
   }
 
   [Symbol.dispose](): void {
@@ -178,20 +178,20 @@ export class Ladder implements Disposable {
 
   #show(frame: Frame, pts: number, repeated: boolean): void {
     this.#shownPts = Math.max(this.#shownPts, pts);
-    while (this.#cuts.length > 0 && this.#cuts[0]!.lastPts < pts) {
+    while (this.#starts.length > 0 && this.#starts[0]!.lastPts < pts) {
       // The frame that should begin the segment did not come out of the decoder. The next one begins it.
-      this.#cuts = this.#cuts.slice(1);
+      this.#starts = this.#starts.slice(1);
       this.#loseFrames();
     }
-    const cut = this.#cuts.length > 0 && this.#cuts[0]!.firstPts <= pts;
-    if (cut) {
-      this.#cuts = this.#cuts.slice(1);
+    const marked = this.#starts.length > 0 && this.#starts[0]!.firstPts <= pts;
+    if (marked) {
+      this.#starts = this.#starts.slice(1);
       this.#isMissing = false;
     }
     // Each rung scales the next larger frame, because the cost of scaling depends on the pixels read.
     const scaled: [Frame, ...Frame[]] = [frame];
     for (const rung of this.#active) {
-      const made = rung.offer(scaled.at(-1)!, { pts, cut, repeated });
+      const made = rung.offer(scaled.at(-1)!, { pts, marked, repeated });
       if (made !== undefined) scaled.push(made);
     }
     for (const photographer of this.#photographers) photographer.offer(scaled, pts);
@@ -201,7 +201,7 @@ export class Ladder implements Disposable {
 
   #interrupt(): void {
     this.#shownPts = Number.NEGATIVE_INFINITY;
-    this.#cuts = [];
+    this.#starts = [];
     this.#loseFrames();
   }
 

@@ -109,8 +109,8 @@ function start(job: Job): void {
   if (job.version !== PROTOCOL_VERSION) return; // the server sees the version in the answer and ends this process
   ladder = new Ladder(job, {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
-    onFrame: (rendition, { pts, dts, keyframe, cut, data }) =>
-      send({ type: 'packet', packet: { rendition, pts, dts, keyframe, cut, data } }),
+    onFrame: (rendition, { pts, dts, keyframe, marked, data }) =>
+      send({ type: 'packet', packet: { rendition, pts, dts, keyframe, marked, data } }),
     onMissing: () => send({ type: 'missing' }),
     onPicture: (picture) => send({ type: 'picture', ...picture }),
   });

@@ -12,7 +12,7 @@ import { type EncodedFrame, VideoEncoder } from './video-encoder.ts';
 /** An encoded frame of a rung. */
 export interface RungFrame extends EncodedFrame {
   /** Whether it is the first of a segment. */
-  readonly cut: boolean;
+  readonly marked: boolean;
 }
 
 /** The options of a rung. */
@@ -30,7 +30,7 @@ interface Offer {
   /** In ticks. */
   readonly pts: number;
   /** Whether a segment begins with it. */
-  readonly cut: boolean;
+  readonly marked: boolean;
   /** Whether it was shown before, at another time. */
   readonly repeated: boolean;
 }
@@ -47,7 +47,7 @@ export class Rung implements Disposable {
   /** The ticks from decoding to showing a segment's first frame, while frames were reordered. */
   #compositionTicks = 0;
   /** The times of segment starts inside the encoder. */
-  #cuts: number[] = [];
+  #starts: number[] = [];
 
   constructor(options: RungOptions) {
     this.plan = options.plan;
@@ -61,17 +61,17 @@ export class Rung implements Disposable {
    * @param source the decoded frame, or a larger rung's frame of the same time
    * @returns the scaled frame for smaller rungs; undefined when the frame was skipped
    */
-  offer(source: Frame, { pts, cut, repeated }: Offer): Frame | undefined {
-    const verdict = this.#gate.judge(pts, cut, repeated);
+  offer(source: Frame, { pts, marked, repeated }: Offer): Frame | undefined {
+    const verdict = this.#gate.judge(pts, marked, repeated);
     if (verdict === 'skip') return undefined;
     const scaled = this.#scaler.scale(source);
     // The frames that the encoder holds back are handed out now. At two frames per second they would otherwise come seconds later.
-    if (cut && this.#mayHoldFrames && this.#isSlow()) {
+    if (marked && this.#mayHoldFrames && this.#isSlow()) {
       this.#encoder?.finish();
       this.#closeEncoder();
     }
     this.#encoder ??= this.#open(scaled);
-    if (cut) this.#cuts.push(pts);
+    if (marked) this.#starts.push(pts);
     this.#encoder.encode(scaled, pts, verdict);
     return scaled;
   }
@@ -106,7 +106,7 @@ export class Rung implements Disposable {
   #closeEncoder(): void {
     this.#encoder?.[Symbol.dispose]();
     this.#encoder = undefined;
-    this.#cuts = [];
+    this.#starts = [];
   }
 
   /** Whether the frame rate is below that of the encoder's settings. Sources may send fewer frames than they declare. */
@@ -124,15 +124,15 @@ export class Rung implements Disposable {
     const shift = this.#mayHoldFrames ? 0 : this.#compositionTicks;
     let lastDts = Number.NEGATIVE_INFINITY;
     const opened = new VideoEncoder(encoder, { plan, settings, first }, (encoded) => {
-      const cut = encoded.pts === this.#cuts[0];
-      if (cut) this.#cuts.shift();
+      const marked = encoded.pts === this.#starts[0];
+      if (marked) this.#starts.shift();
       // With B-frames, a frame is decoded as long before it is shown as the previous frame lasts. At a reduced rate, the last frame before a
       // segment start lasts for a shorter time, and the segment would begin later than its date.
-      const isEarly = cut && encoded.dts < encoded.pts;
+      const isEarly = marked && encoded.dts < encoded.pts;
       const earliest = isEarly ? Math.max(lastDts + 1, Math.round(encoded.pts - frameTicks)) : encoded.dts - shift;
       lastDts = Math.min(encoded.dts, earliest);
       if (isEarly) this.#compositionTicks = encoded.pts - lastDts;
-      onFrame({ ...encoded, dts: lastDts, cut });
+      onFrame({ ...encoded, dts: lastDts, marked });
     });
     onConfig(opened.config);
     return opened;

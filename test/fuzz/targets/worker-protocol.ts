@@ -64,7 +64,10 @@ const FROM_WORKER: readonly FromWorker[] = [
   { type: 'ready', version: PROTOCOL_VERSION },
   { type: 'begun' },
   { type: 'config', rendition: 0, config: CONFIGS.h264[0]! },
-  { type: 'packet', packet: { rendition: 0, pts: 9000, dts: 6000, keyframe: true, cut: true, data: UNITS.h264[0]! } },
+  {
+    type: 'packet',
+    packet: { rendition: 0, pts: 9000, dts: 6000, keyframe: true, marked: true, data: UNITS.h264[0]! },
+  },
   { type: 'audio_config', config: CONFIGS.aac[0]! },
   { type: 'audio', packet: { pts: 1024, data: UNITS.aac[0]! } },
   { type: 'picture', kind: 'poster', pts: 9000, jpeg: Buffer.from('ffd8ffd9', 'hex') },
@@ -86,7 +89,7 @@ const IMPOSSIBLE: readonly Buffer[] = [
     ...fromWorker.slice(1, 3),
     ...encodeFromWorker({
       type: 'packet',
-      packet: { rendition: 0, pts: VIDEO_PACKET.pts + 1, dts: 0, keyframe: true, cut: false, data: UNITS.h264[0]! },
+      packet: { rendition: 0, pts: VIDEO_PACKET.pts + 1, dts: 0, keyframe: true, marked: false, data: UNITS.h264[0]! },
     }),
   ]),
 ];
