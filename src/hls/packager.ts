@@ -225,6 +225,8 @@ export class Packager {
   /** Writes what is left of the old configuration, to which all media before the mark belongs, and takes the new one. */
   #adoptTrack(track: Track, first: Packet): void {
     this.#pushShown(first.dts, first.mark);
+    // The keyframe of the old configuration fills what is left of its time, where the new one continues it.
+    if (first.kind === 'video' && !first.mark?.discontinuity) this.#fill(first.dts);
     this.#parts.finish();
     this.#endTicks = Math.round((this.#endTicks * track.timescale) / this.#track.timescale);
     this.#parts.setTrack(track);

@@ -4,12 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { newStreamId, newUserId } from '#domain/ids.ts';
+import type { Profile } from '#domain/profile.ts';
 import type { MediaAnswer, PlaylistAnswer, PlaylistDirectives, Presentation, PresentationOptions } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { ms, ticks } from '#lib/units.ts';
 import { SessionMedia } from '#live/session-media.ts';
 import { SessionWarnings } from '#live/session-warnings.ts';
+import type { OpenTranscoder } from '#live/transcoded-renditions.ts';
 import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
@@ -72,6 +74,9 @@ export interface FeedOptions {
   readonly frameBytes?: number;
   /** Session time of the first packet, in seconds. */
   readonly startS?: number;
+  /** The profiles of the session. Its renditions have their names. */
+  readonly profiles?: readonly Profile[];
+  readonly openTranscoder?: OpenTranscoder;
   readonly presentation?: Partial<PresentationOptions>;
   /** Called while the presentation has no tracks yet. */
   readonly beforeTracks?: (presentation: Presentation) => void;
@@ -87,6 +92,7 @@ export class Feed {
   exhausted = 0;
   #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes'>>;
   readonly #video: VideoTrack | undefined;
+  readonly #profiles: readonly Profile[];
   #audio: AudioTrack | undefined;
   /** Session time, in seconds. */
   #nowS: number;
@@ -95,9 +101,19 @@ export class Feed {
   #frames = 0;
   #audioPackets = 0;
 
-  constructor({ video, audio, presentation, beforeTracks, startS = 0, ...rest }: FeedOptions) {
+  constructor({
+    video,
+    audio,
+    profiles = [],
+    openTranscoder = () => 'unavailable',
+    presentation,
+    beforeTracks,
+    startS = 0,
+    ...rest
+  }: FeedOptions) {
     this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, ...rest };
     this.#video = video;
+    this.#profiles = profiles;
     this.#audio = audio;
     this.#nowS = startS;
     this.#stretchS = startS;
@@ -122,8 +138,8 @@ export class Feed {
     const { targetDurationS, continued } = this.options;
     this.session = new SessionMedia({
       owner: { userId: newUserId(), streamId: newStreamId() },
-      profiles: [],
-      openTranscoder: () => 'unavailable',
+      profiles,
+      openTranscoder,
       targetDurationS,
       continued,
       startedAt: 0,
@@ -148,7 +164,8 @@ export class Feed {
   }
 
   get renditions(): readonly string[] {
-    return [...(this.#video ? ['source'] : []), ...(this.#audio ? ['audio'] : [])];
+    const ofProfiles = this.#profiles.map(({ name }) => name);
+    return [...(this.#video ? ['source'] : []), ...(this.#audio ? ['audio'] : []), ...ofProfiles];
   }
 
   /** Publishes `seconds` of media; a muted track sends nothing meanwhile. */
