@@ -90,7 +90,8 @@ describe('nodes in TLS', () => {
       { what: 'the refusal' },
     );
     assert.match(refused.body.toString(), /node_unreachable/);
-    assert.ok(other.logLines.some((line) => /node_unreachable.*certificate/.test(line)));
+    const isLogged = () => other.logLines.some((line) => /node_unreachable.*certificate/.test(line));
+    await waitFor(isLogged, { what: 'the line in the log' });
   });
 });
 
