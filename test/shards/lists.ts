@@ -11,6 +11,9 @@ export const UNIT_TESTS = [
   'web/**/*.test.ts',
 ];
 
+/** Those of them that mostly wait, for a database and for processes, and therefore run beside the others. */
+export const WAITING_UNITS = ['src/store/engines/postgres.test.ts', 'src/transcode/process-transcoder.test.ts'];
+
 /** The files of `npm run test:e2e`. */
 export const END_TO_END_TESTS = ['test/{cli,e2e,ingest}/*.test.ts'];
 

@@ -1,4 +1,4 @@
 import { filesOf, partOf, runFiles } from '#test/support/shared-process.ts';
-import { UNIT_TESTS } from './lists.ts';
+import { UNIT_TESTS, WAITING_UNITS } from './lists.ts';
 
-runFiles(partOf(filesOf(UNIT_TESTS), 1, 2));
+runFiles(partOf(filesOf(UNIT_TESTS, WAITING_UNITS), 1, 2));
