@@ -3,16 +3,18 @@
  * stopped. Pure: the time is passed in.
  *
  * When such a tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
- * Therefore a late tick says nothing about others, and must not take them for silent or slow. The next one may.
+ * Therefore a late tick says nothing about others, and must not take them for silent or slow. The next one may, even if it is late as
+ * well, because sockets were read before it. So a machine that is always too slow still checks others.
  */
 
-/** A tick may be this late on a busy machine. No check that uses this class waits for so short a time. */
-const TOLERANCE_MS = 250;
+/** A tick may be this late on a busy machine. No check that uses this class decides by so short a time. */
+const TOLERANCE_MS = 500;
 
 /** The ticks of one check. */
 export class LateTicks {
   readonly #intervalMs: number;
   #lastMs: number;
+  #wasLate = false;
 
   /** @param nowMs the monotonic time at which the timer is started */
   constructor(intervalMs: number, nowMs: number) {
@@ -20,10 +22,11 @@ export class LateTicks {
     this.#lastMs = nowMs;
   }
 
-  /** Must be called at each tick. @returns by how many milliseconds it is late: 0 unless the process was held up */
+  /** Must be called at each tick. @returns by how many milliseconds it is late; 0 when it may judge others */
   tick(nowMs: number): number {
     const lateMs = nowMs - this.#lastMs - this.#intervalMs;
     this.#lastMs = nowMs;
-    return lateMs > TOLERANCE_MS ? lateMs : 0;
+    this.#wasLate = !this.#wasLate && lateMs > TOLERANCE_MS;
+    return this.#wasLate ? lateMs : 0;
   }
 }
