@@ -324,6 +324,20 @@ describe('a publisher is disconnected', { concurrency: true }, () => {
   });
 });
 
+describe('a server that was held up', () => {
+  it('does not take connections for silent that sent something meanwhile', async () => {
+    await using server = await startTestRtmpServer({ rtmpIdleTimeoutS: 1 });
+    await using client = await RtmpClient.publish(server.port, GOOD_KEY);
+    await new Promise(setImmediate); // afterwards timers are due before anything is read
+    client.tags(TAGS);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2000);
+    client.unpublish(GOOD_KEY);
+    const publication = await server.gate.ended();
+    assert.deepEqual(publication.ends, ['unpublished']);
+    assert.equal(publication.of('video').length, VIDEO_FRAMES);
+  });
+});
+
 describe('a connection', { concurrency: true }, () => {
   it('that is silent is pinged, and lost when it stays silent', async () => {
     await using server = await startTestRtmpServer({ rtmpIdleTimeoutS: 20 });

@@ -8,6 +8,7 @@ import { TLSSocket } from 'node:tls';
 import type { IngestAddress, IngestServer, PublishGate } from '#ingest/ingest.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
+import { LateTicks } from '#lib/late-ticks.ts';
 import { networkOf } from '#lib/network-of.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -202,8 +203,10 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     );
   }
 
-  #sweep(): void {
+  #sweep(ticks: LateTicks): void {
     const now = this.#options.clock.monotonic();
+    // While this process was held up, peers may have sent what keeps their connections open.
+    if (ticks.tick(now) > 0) return;
     for (const connection of this.#connections.values()) connection.tick(now);
     this.#tls.tick(now);
     // An idle server is not woken up.
@@ -212,8 +215,10 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
 
   #startSweeping(): void {
     if (this.#sweeper !== undefined) return;
-    this.#tls.tick(this.#options.clock.monotonic());
-    this.#sweeper = setInterval(() => this.#sweep(), SWEEP_MS);
+    const now = this.#options.clock.monotonic();
+    this.#tls.tick(now);
+    const ticks = new LateTicks(SWEEP_MS, now);
+    this.#sweeper = setInterval(() => this.#sweep(ticks), SWEEP_MS);
   }
 
   #stopSweeping(): void {
