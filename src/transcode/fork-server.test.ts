@@ -117,6 +117,22 @@ it('is killed itself when it does not end a worker in time', async () => {
   assert.equal(heard.ends[0]?.reason, 'hung');
 });
 
+it('is not killed because the server was held up while it ended a worker', async () => {
+  using forkServer = new ForkServer({ killWithinMs: 1000 });
+  const { worker, heard, isReady } = startWorker(forkServer);
+  await until('the worker', isReady);
+  const pid = forkServerPid();
+  await new Promise(setImmediate); // afterwards timers are due before anything is read
+  worker.kill('hung');
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+  await worker.ended;
+  assert.equal(heard.ends[0]?.reason, 'hung');
+  // When it is killed, it starts again with the next worker.
+  const next = startWorker(forkServer);
+  await until('another worker', next.isReady);
+  assert.equal(forkServerPid(), pid);
+});
+
 it('ends its workers when it is disposed', async () => {
   const forkServer = new ForkServer();
   const { worker, isReady } = startWorker(forkServer);

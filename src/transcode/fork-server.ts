@@ -78,7 +78,9 @@ export class ForkServer implements Disposable {
     const started = this.#workers.get(worker);
     if (started === undefined) return;
     this.#send({ type: 'kill', worker });
-    started.deadline ??= setTimeout(() => this.#child?.kill('SIGKILL'), this.#killWithinMs);
+    // Where this process was held up, the message that the worker has ended is read before it is looked for.
+    const endIfStuck = () => void (this.#workers.has(worker) && this.#child?.kill('SIGKILL'));
+    started.deadline ??= setTimeout(() => setImmediate(endIfStuck), this.#killWithinMs);
   }
 
   /**
