@@ -69,6 +69,14 @@ interface Opened extends AsyncDisposable {
   each(what: string, isSo: (report: PlayerReport) => boolean): Promise<void>;
 }
 
+/** What the server says at present, for a test that fails. */
+async function playlistsOf(url: string): Promise<string> {
+  const index = await (await fetch(url)).text();
+  const names = index.match(/[\w/]+\.m3u8/g) ?? [];
+  const playlists = names.map(async (name) => await (await fetch(new URL(name, url))).text());
+  return [index, ...(await Promise.all(playlists))].join('\n');
+}
+
 async function openAll(url: string): Promise<Opened> {
   const stack = new AsyncDisposableStack();
   const open = async (player: Players['all'][number]): Promise<[string, Playing]> => [
@@ -85,7 +93,16 @@ async function openAll(url: string): Promise<Opened> {
           assert.deepEqual(report.fatal, [], name);
           return isSo(report);
         };
-        await waitFor(look, { what: `${what} in ${name}`, timeoutMs: PATIENCE_MS });
+        await waitFor(look, { what: `${what} in ${name}`, timeoutMs: PATIENCE_MS }).catch(async (error: unknown) => {
+          const { state, complaints, frames } = report!;
+          const seen = JSON.stringify({
+            state,
+            complaints: complaints.slice(-5),
+            frames: frames.length,
+            last: frames.at(-1),
+          });
+          throw new Error(`${String(error)}: ${seen}\n${await playlistsOf(url)}`);
+        });
       }
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),

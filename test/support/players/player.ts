@@ -24,6 +24,8 @@ export interface PlayerReport {
   readonly fatal: readonly string[];
   /** Errors after which the player continues, for a person to read. */
   readonly complaints: readonly string[];
+  /** The state of a browser's video element, for a person to read. */
+  readonly state?: string;
 }
 
 /** Frames remembered for each player: more than three minutes at 15 frames a second. */

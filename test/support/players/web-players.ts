@@ -67,6 +67,12 @@ const page = (
   const noteFatal = note(report.fatal);
   const noteComplaint = note(report.complaints);
   video.addEventListener('ended', () => { report.ended = true; });
+  const rangesOf = (ranges) => Array.from(ranges, (_, index) => [ranges.start(index), ranges.end(index)]);
+  globalThis.reportNow = () => {
+    const { currentTime, duration, readyState, networkState, paused, seeking, buffered, seekable } = video;
+    const state = { currentTime, duration: String(duration), readyState, networkState, paused, seeking };
+    return { ...report, state: JSON.stringify({ ...state, buffered: rangesOf(buffered), seekable: rangesOf(seekable) }) };
+  };
   const readFrameCode = ${String(readFrameCode)};
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const watch = (element) => {
@@ -115,7 +121,7 @@ export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers>
     return {
       report: async () => {
         const report = await watched.page.evaluate<PlayerReport>(
-          'globalThis.report ?? { frames: [], ended: false, fatal: [], complaints: [] }',
+          'globalThis.reportNow?.() ?? { frames: [], ended: false, fatal: [], complaints: [] }',
         );
         return { ...report, complaints: [...report.complaints, ...watched.failedRequests, ...watched.errors] };
       },
