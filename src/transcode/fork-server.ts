@@ -128,6 +128,7 @@ export class ForkServer implements Disposable {
     }
     switch (message.type) {
       case 'started':
+        connection?.on('error', () => {}); // the worker is gone, and `close` is emitted
         Object.assign(started, { pid: message.pid, connection });
         break;
       case 'handed_over': {

@@ -103,8 +103,9 @@ export class WorkerProcess {
   #onStarted(pid: number, connection: Socket): void {
     const early = this.#state;
     this.#state = { type: 'running', pid, connection };
-    connection.on('error', () => {}); // the worker is gone, and `close` is emitted
-    connection.once('close', () => this.#read.resolve());
+    // It is closed already if the worker ended before it was handed over.
+    if (connection.closed) this.#read.resolve();
+    else connection.once('close', () => this.#read.resolve());
     this.#listen(connection);
     if (early.type !== 'starting') return;
     write(connection, early.unsent);
