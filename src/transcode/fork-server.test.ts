@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { beforeEach, it } from 'node:test';
-import { childrenOf, forkServersOf, isRunning } from '#test/support/children.ts';
+import { childrenOf, forkServersOf, isRunning, transcodersOf } from '#test/support/children.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer } from './fork-server.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
@@ -131,6 +132,18 @@ it('is not killed because the server was held up while it ended a worker', async
   const next = startWorker(forkServer);
   await until('another worker', next.isReady);
   assert.equal(forkServerPid(), pid);
+});
+
+it('ends with its workers when its server is killed before it has confirmed a connection', async () => {
+  const file = JSON.stringify(new URL('fork-server.ts', import.meta.url).href);
+  const nothing = '{ onStarted() {}, onEnded() {} }';
+  const script = `const { ForkServer } = await import(${file}); new ForkServer().start('transcoder', ${nothing}); for (;;);`;
+  const server = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'ignore' });
+  const workers = () => transcodersOf(server.pid!).map(({ pid }) => pid);
+  await until('the worker', () => workers().length === 1);
+  const pids = [...forkServersOf(server.pid!).map(({ pid }) => pid), ...workers()];
+  server.kill('SIGKILL');
+  await until('the end of both', () => !pids.some(isRunning));
 });
 
 it('ends its workers when it is disposed', async () => {

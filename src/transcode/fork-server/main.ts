@@ -29,6 +29,9 @@ const MAX_DETAIL_LENGTH = 2000;
 /** Signals that a terminal sends to all its processes. They are ignored here, because the server ends this process. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** How often this process checks that the server is there. */
+const LOOK_EVERY_MS = 1000;
+
 const workers = new Map<WorkerNumber, ChildProcess>();
 
 for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
@@ -46,10 +49,17 @@ process.on('message', (message: ToForkServer) => {
       break;
   }
 });
-process.on('disconnect', () => {
-  // The workers that are left end now. Those whose connection ended in time have ended by themselves.
+process.on('disconnect', end);
+// Node does not report a disconnect while the server has not confirmed a connection, and a server that is gone never does.
+setInterval(() => {
+  if (!process.connected) end();
+}, LOOK_EVERY_MS);
+
+/** Ends the workers that are left, and this process. Those whose connection ended in time have ended by themselves. */
+function end(): void {
   for (const child of workers.values()) child.kill('SIGKILL');
-});
+  process.kill(process.pid, 'SIGKILL');
+}
 
 async function start(worker: WorkerNumber, program: WorkerProgram): Promise<void> {
   const end = await run(worker, program).catch((error: unknown): ProcessEnd => ({ detail: String(error) }));
