@@ -752,17 +752,25 @@ test('a publisher that is connected but sends nothing leaves a gap after a minut
   assert.equal(world.packets().at(-1)?.mark?.discontinuity, true);
 });
 
+/** Sends 25 frames a second with audio. @param everyMs how much time passes for every 100 ms of media */
+function sendBoth(
+  { session, advance }: ReturnType<typeof setUp>,
+  fromMs: number,
+  untilMs: number,
+  everyMs: number,
+): void {
+  for (let at = fromMs; at < untilMs; at += 20) {
+    if (at % 40 === 0) session.send(at % 2000 === 0 ? key(at) : frame(at));
+    session.send(packetAt(AUDIO_TRACK, at));
+    if (at % 100 === 0) advance(everyMs);
+  }
+}
+
 test('a network that stalls for more than three seconds leaves a gap, and the delayed media is used from the next keyframe on', () => {
-  const { session, told, packets, advance } = setUp();
+  const world = setUp();
+  const { session, told, packets, advance } = world;
   session.begin([VIDEO_TRACK, AUDIO_TRACK]);
-  const send = (fromMs: number, untilMs: number, everyMs: number) => {
-    for (let at = fromMs; at < untilMs; at += 20) {
-      if (at % 40 === 0) session.send(at % 2000 === 0 ? key(at) : frame(at));
-      session.send(packetAt(AUDIO_TRACK, at));
-      if (at % 100 === 0) advance(everyMs);
-    }
-  };
-  send(0, 3000, 100);
+  sendBoth(world, 0, 3000, 100);
   advance(2750);
   assert.deepEqual(
     told.filter(({ type }) => type === 'gap'),
@@ -775,7 +783,7 @@ test('a network that stalls for more than three seconds leaves a gap, and the de
     gaps.some(({ renditionId }) => renditionId === 'source') && gaps.some(({ renditionId }) => renditionId === 'audio'),
   );
   const before = packets().length;
-  send(3000, 11_000, 0);
+  sendBoth(world, 3000, 11_000, 0);
   const [first] = packets()
     .slice(before)
     .filter(({ kind }) => kind === 'video');
@@ -837,20 +845,14 @@ test('a recorder that fails at a picture does not end the session', () => {
 });
 
 test('a server that was held up leaves no gap, because the media was only waiting to be read', () => {
-  const { session, told, packets, advance, holdUp } = setUp();
+  const world = setUp();
+  const { session, told, packets, advance, holdUp } = world;
   const gaps = () => told.filter(({ type }) => type === 'gap');
   session.begin([VIDEO_TRACK, AUDIO_TRACK]);
-  const send = (fromMs: number, untilMs: number, everyMs: number) => {
-    for (let at = fromMs; at < untilMs; at += 20) {
-      if (at % 40 === 0) session.send(at % 2000 === 0 ? key(at) : frame(at));
-      session.send(packetAt(AUDIO_TRACK, at));
-      if (at % 100 === 0) advance(everyMs);
-    }
-  };
-  send(0, 3000, 100);
+  sendBoth(world, 0, 3000, 100);
   holdUp(5000);
-  send(3000, 8000, 0);
-  send(8000, 9000, 100);
+  sendBoth(world, 3000, 8000, 0);
+  sendBoth(world, 8000, 9000, 100);
   assert.deepEqual(gaps(), []);
   assert.equal(packets().filter(({ kind }) => kind === 'video').length, 9000 / 40);
   holdUp(5000);

@@ -60,6 +60,9 @@ const lines = ({ logLines }: TestRtmpServer, message: string) =>
     .map((line) => JSON.parse(line) as Record<string, unknown>)
     .filter(({ msg, level }) => msg === message && level !== 20);
 
+/** How many occurrences some counted lines stand for. */
+const countedBy = (noted: ReturnType<typeof lines>): number => noted.reduce((sum, { count }) => sum + Number(count), 0);
+
 const isRefused = (server: TestRtmpServer) =>
   waitFor(() => server.logLines.some((line) => line.includes('too_many_unauthenticated')), {
     what: 'all places to be taken',
@@ -116,10 +119,7 @@ describe('the log', { concurrency: true }, () => {
     const noted = lines(server, 'publishers refused');
     assert.ok(noted.length <= 10, `${noted.length} lines`);
     assert.ok(noted.every(({ code }) => code === 'stream_key_invalid'));
-    assert.equal(
-      noted.reduce((sum, { count }) => sum + Number(count), 0),
-      60,
-    );
+    assert.equal(countedBy(noted), 60);
     assert.equal(Math.max(...noted.map(({ networks }) => Number(networks))), 3);
   });
 
@@ -137,10 +137,7 @@ describe('the log', { concurrency: true }, () => {
     const noted = lines(server, 'publishers sent unusable messages');
     assert.ok(noted.length <= 6, `${noted.length} lines`);
     assert.ok(noted.every(({ fault }) => fault === 'command_unknown'));
-    assert.equal(
-      noted.reduce((sum, { count }) => sum + Number(count), 0),
-      12,
-    );
+    assert.equal(countedBy(noted), 12);
   });
 
   it('counts TLS alerts and bytes that are not TLS as one kind', async (t) => {
@@ -157,10 +154,7 @@ describe('the log', { concurrency: true }, () => {
     await server.server[Symbol.asyncDispose]();
     const noted = lines(server, 'connections failed');
     assert.ok(noted.length <= 10, `${noted.length} lines`);
-    const counted = noted
-      .filter(({ fault }) => fault === 'tls_failed')
-      .reduce((sum, { count }) => sum + Number(count), 0);
-    assert.equal(counted, 60);
+    assert.equal(countedBy(noted.filter(({ fault }) => fault === 'tls_failed')), 60);
   });
 
   it('has separate lines for thirty publishes of one address in a minute, and counts further ones', async () => {
@@ -174,10 +168,6 @@ describe('the log', { concurrency: true }, () => {
     await server.server[Symbol.asyncDispose]();
     assert.equal(lines(server, 'publisher accepted').length, 30);
     assert.equal(lines(server, 'publisher ended').length, 30);
-    const counted = lines(server, 'publishers ended');
-    assert.equal(
-      counted.reduce((sum, { count }) => sum + Number(count), 0),
-      10,
-    );
+    assert.equal(countedBy(lines(server, 'publishers ended')), 10);
   });
 });

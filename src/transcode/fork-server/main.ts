@@ -28,7 +28,6 @@ const NICENESS = 5;
 const MAX_DETAIL_LENGTH = 2000;
 /** Signals that a terminal sends to all its processes. They are ignored here, because the server ends this process. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
 /** How often this process checks that the server is there. */
 const LOOK_EVERY_MS = 1000;
 
@@ -49,14 +48,14 @@ process.on('message', (message: ToForkServer) => {
       break;
   }
 });
-process.on('disconnect', end);
+process.on('disconnect', endAll);
 // Node does not report a disconnect while the server has not confirmed a connection, and a server that is gone never does.
 setInterval(() => {
-  if (!process.connected) end();
+  if (!process.connected) endAll();
 }, LOOK_EVERY_MS);
 
 /** Ends the workers that are left, and this process. Those whose connection ended in time have ended by themselves. */
-function end(): void {
+function endAll(): void {
   for (const child of workers.values()) child.kill('SIGKILL');
   process.kill(process.pid, 'SIGKILL');
 }
