@@ -1,10 +1,10 @@
 /**
- * Notices that a check which runs at regular times runs late, because its own process was held up: by a long task, or because it was
- * stopped. Pure: the time is passed in.
+ * Notices when a check that runs at regular times runs late because its own process was held up by a long task, or was stopped. Pure: the
+ * time is passed in.
  *
- * When such a tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
- * Therefore a late tick says nothing about others, and must not take them for silent or slow. The next one may, even if it is late as
- * well, because sockets were read before it. So a machine that is always too slow still checks others.
+ * When a late tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
+ * Therefore a late tick must not take others for silent or slow. The next tick may, even if it is late as well, because sockets were read
+ * before it. So a machine that is always too slow still checks others.
  */
 
 /** A tick may be this late on a busy machine. No check that uses this class decides by so short a time. */

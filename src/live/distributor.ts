@@ -10,7 +10,10 @@ const MAX_KEPT_EVENTS = 2000;
 /** What an output that is attached late gets first. */
 interface Beginning {
   readonly track: TrackEvent;
-  /** Everything since the newest keyframe. Undefined before the first keyframe of the track, and while there is more than the limits. */
+  /**
+   * Everything since the newest keyframe or, for audio, since the newest segment began. Undefined before there was one with this track, and
+   * when more came since than is kept.
+   */
   events: SessionEvent[] | undefined;
   bytes: number;
 }
@@ -34,8 +37,8 @@ export class Distributor {
   }
 
   /**
-   * Attaches an output, which at once gets what it needs to begin. Disposing the result detaches and closes it. When nothing more is
-   * distributed, it is closed at once.
+   * Attaches an output, which at once gets what it needs to begin. Disposing the result detaches and closes it. An output that is attached
+   * after {@link Distributor.close} is closed at once.
    */
   attach(output: SessionOutput): Disposable {
     const waiting = new Set<RenditionId>();

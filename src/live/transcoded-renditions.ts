@@ -51,7 +51,7 @@ export interface TranscodedRenditionsOptions {
 /** A rendition that has begun. */
 interface Rendition {
   readonly sequence: RenditionSequence;
-  /** The rendition whose packets the sequence contains: its own, or those of the stand-in for a shed one. It changes where a segment begins. */
+  /** The rendition whose packets the sequence gets: this one, or its stand-in. In a running sequence it changes where a segment begins. */
   carries: RenditionId;
   readonly meter: RateMeter;
   readonly totals: MediaTotals;
@@ -177,7 +177,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     else this.#transcoder.write(event);
   }
 
-  /** Writes gaps until a session time, in seconds, for the renditions that have missing packets and lag further behind. */
+  /** Writes gaps until a session time, in seconds, where packets are missing, but not beyond what a stand-in has reached. */
   fillUntil(untilS: number): void {
     this.#sourceS = untilS;
     if (this.#renditions.size === 0) return;
@@ -367,7 +367,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     for (const [carrier, { carries }] of this.#renditions) if (carries === id) this.#carry(carrier, id);
   }
 
-  /** Writes the track of one rendition into the sequence of another, or its own. */
+  /** Makes the sequence of a rendition carry another one, or itself, and writes the carried one's track into it. */
   #carry(carrier: RenditionId, id: RenditionId): void {
     const [rendition, carried] = [this.#renditions.get(carrier), this.#renditions.get(id)];
     if (rendition === undefined || carried === undefined) return;
@@ -394,16 +394,16 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   /**
-   * Writes a packet into the sequence of a rendition, if it belongs there. A sequence goes on with the packets that it carries until a segment
-   * begins, and from then on carries those of the wanted rendition.
-   * @param id the rendition that the packet is of
+   * Writes a packet into the sequence of a rendition, if it belongs there. A sequence carries the same rendition until a segment begins,
+   * and the wanted one from then on.
+   * @param id the rendition that the packet belongs to
    */
   #writePacket(carrier: RenditionId, id: RenditionId, packet: Packet, wanted: RenditionId): void {
     const rendition = this.#renditions.get(carrier);
     if (rendition === undefined || (rendition.carries !== id && wanted !== id)) return;
     const { sequence, carries } = rendition;
     if (carries !== wanted && packet.mark !== undefined && packet.mark.ordinal > sequence.ordinal) {
-      if (id !== wanted) sequence.interrupt('shed'); // until the wanted rendition has the segment, too
+      if (id !== wanted) sequence.interrupt('shed'); // until the wanted rendition reaches this segment, too
       this.#carry(carrier, wanted);
     }
     if (rendition.carries === id) sequence.packet(packet);
@@ -428,8 +428,8 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   /**
-   * How far the stand-in for a rendition has come, in seconds. The stand-in takes over where its next segment begins, however late that comes,
-   * so no gap may take this place before. Infinite where no packets of a stand-in are to be expected.
+   * How far the stand-in for a rendition has come, in seconds. It takes over where its next segment begins, however late that is received,
+   * so no gap may be written beyond this time. Infinite where no packets of a stand-in are to be expected.
    */
   #standInReachesS(id: RenditionId): number {
     const wanted = this.#wantedOf(id, this.#shed);

@@ -81,18 +81,18 @@ export type SessionEvent = TrackEvent | PacketEvent | HeldEvent | GapEvent | End
  * the track of each rendition, and then everything from its newest keyframe on. Where too much has come since, it begins at the next one.
  */
 export interface SessionOutput {
-  /** Whether the session ends when this output throws. Without any other output it continues. */
+  /** Whether the session ends when this output throws. When an output throws that is not required, the session continues. */
   readonly isRequired: boolean;
   /**
    * Takes the next event of a rendition. It must return at once. A slow output queues events, and bounds its queue itself: the session does
-   * not measure it. A packet that is kept keeps the whole slab of `sample-memory.ts` alive in which it lies. The bytes of packets are shared
+   * not measure it. A packet that is kept keeps alive the whole slab in which it lies (`sample-memory.ts`). The bytes of packets are shared
    * and must not be changed. An output that throws is detached and closed, without effect on other outputs.
    */
   write(renditionId: RenditionId, event: SessionEvent): void;
   /**
-   * Called once, when no event follows: the session has ended, the server stops, or the output was detached, because it threw or by its owner.
-   * It must return at once, and frees what the output holds. Every rendition of a session that has ended had its `end` event before. When the
-   * server stops there is none, because the session may continue after a restart.
+   * Called once, when no event follows: the session has ended, the server stops, or the output was detached, by its owner or because it
+   * threw. It must return at once, and frees what the output holds. Every rendition of a session that has ended had its `end` event before.
+   * When the server stops there is none, because the session may continue after a restart.
    */
   close?(): void;
 }

@@ -1,7 +1,7 @@
 /**
  * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlists of
- * excerpts. The lines of a segment are made once and kept, so that an update renders only what is new. An excerpt of a day, which any viewer
- * may ask for, takes a few milliseconds of the event loop.
+ * excerpts. The lines of a segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a
+ * day, which any viewer may ask for, takes a few milliseconds of the event loop.
  */
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';
@@ -58,7 +58,7 @@ export class RecordedPlaylists {
       this.#delta = undefined;
       this.#renderedFor = { count: this.#lines.count, hasEnded };
     }
-    const skipped = skip && !hasEnded ? this.#lines.countUntilEnd(SKIP_TARGETS * this.#targetDurationS) : 0;
+    const skipped = skip && !hasEnded ? this.#lines.countFarFromEnd(SKIP_TARGETS * this.#targetDurationS) : 0;
     if (skipped > 0) {
       this.#delta ??= new PlaylistText(this.#text(hasEnded, skipped), hasEnded);
       return this.#delta;
@@ -124,7 +124,7 @@ class Lines {
   /** The lines of each segment. A single text with all of them would be copied for every delta update. */
   readonly #texts: string[] = [];
   readonly #durationsS: number[] = [];
-  /** The durations of all segments up to each one, as stated, in {@link UNITS_PER_S}. */
+  /** For each segment, the sum of the stated durations up to its end, in {@link UNITS_PER_S}. */
   readonly #sums: number[] = [];
   /** The index of the next segment in the rendition's table. */
   #next: number | undefined;
@@ -163,8 +163,8 @@ class Lines {
   }
 
   /**
-   * The text of these lines and of those that others have for the segments after them, up to the segment with a number. The end is
-   * lengthened as by {@link Lines.lengthenEnd}.
+   * Returns these lines, which must be those of a single segment, followed by the lines that `others` has for the segments after it, up to
+   * segment `lastNumber`. The last duration is lengthened as by {@link Lines.lengthenEnd}.
    */
   followedBy(
     others: Lines,
@@ -205,7 +205,7 @@ class Lines {
   }
 
   /** How many segments end more than `distanceS` seconds before the end of the playlist. */
-  countUntilEnd(distanceS: number): number {
+  countFarFromEnd(distanceS: number): number {
     let index = this.count;
     for (let afterS = 0; index > 0 && afterS <= distanceS; ) {
       index -= 1;
@@ -228,7 +228,7 @@ class Lines {
     this.#push(id, { number, durationS, discontinuity }, lines);
   }
 
-  /** Lists as a gap a segment that only other renditions have, so that renditions stay aligned. */
+  /** Adds a gap in place of a segment that only other renditions have, so that renditions stay aligned. */
   #addMissing(index: RecordingIndex, { id }: RecordedRendition, number: number): void {
     const { durationS = 1, discontinuity = false } = segmentOfAny(index, number) ?? {};
     this.#sinceDateS = Number.POSITIVE_INFINITY;
@@ -265,10 +265,10 @@ function lengthened(line: Line, missing: number, targetDurationS: number): Line 
   return { text: line.text.replace(tags.extinf(line.durationS), tags.extinf(durationS)), durationS };
 }
 
-/** For the segments of each rendition: the durations of all complete ones before each, as stated, in {@link UNITS_PER_S}. */
+/** By a rendition's table of segments: for each complete segment, the sum of the stated durations before it, in {@link UNITS_PER_S}. */
 const durationsBefore = new WeakMap<object, number[]>();
 
-/** The duration of the longest rendition, as stated, of the segments from `fromNumber` up to and without `untilNumber`. In {@link UNITS_PER_S}. */
+/** The longest stated duration, among renditions, of the segments from `fromNumber` to before `untilNumber`, in {@link UNITS_PER_S}. */
 function longest({ renditions }: RecordingIndex, fromNumber: number, untilNumber: number): number {
   const sums = renditions.map(({ segments, completeCount }) => {
     const before = durationsBefore.get(segments) ?? [0];

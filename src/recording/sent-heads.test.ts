@@ -19,7 +19,7 @@ test('a head counts once, however many viewers it is sent to, until it was sent 
   assert.equal(heads.bytes, 10);
 });
 
-test('when memory is short, the site with the most loses its oldest head, also to itself, and others lose nothing', () => {
+test('when memory is short, the site with the most loses the oldest of equal heads, also to itself, and others lose nothing', () => {
   const heads = new SentHeads(100);
   const lost: number[] = [];
   // The hosts of one /24 count together.
@@ -33,7 +33,7 @@ test('when memory is short, the site with the most loses its oldest head, also t
   assert.equal(heads.bytes, 50);
 });
 
-test('a head that no memory has room for is refused, and takes none', () => {
+test('a head that is larger than the memory is refused, and takes none of it', () => {
   const heads = new SentHeads(9);
   assert.throws(() => heads.send(head(), '10.0.0.1', never), { code: 'too_many_viewers' });
   assert.equal(heads.bytes, 0);

@@ -1,5 +1,5 @@
 /**
- * The memory of the heads of MP4s that are being sent. A viewer may take as long as it likes for a head, and that of a day has 66 MB.
+ * The memory of the heads of MP4s that are being sent. A viewer may read a head as slowly as it likes, and the head of 24 hours has 66 MB.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
@@ -16,8 +16,9 @@ interface SentHead {
 }
 
 /**
- * Counts each head that is being sent once, however many viewers it is sent to, at the site (IPv4 /24, IPv6 /48) of the first of them. When
- * memory is short, the site with the most loses its largest head, so a site that asks for too much competes only with itself.
+ * Counts the memory of each head while it is sent. A head counts once, however many viewers it is sent to, and is charged to the site
+ * (IPv4 /24, IPv6 /48) of the first of them. When memory is short, the site with the most loses its largest head, so a site that asks for
+ * too much competes only with itself.
  */
 export class SentHeads {
   readonly #memory: ReturnType<typeof createMediaMemory>;
@@ -36,11 +37,11 @@ export class SentHeads {
   /**
    * Counts a head until the result is disposed.
    * @param onLost called when the memory is needed for another head; the sender must then let go of this one
-   * @throws {MillraceError} `too_many_viewers` when it is larger than all others of a site that has the most
+   * @throws {MillraceError} `too_many_viewers` when, with this head, its site has the most, and no other head of the site is as large
    */
   send(head: Uint8Array, address: string, onLost: () => void): Disposable {
     const sent = this.#heads.get(head) ?? this.#take(head, address);
-    // Each sender has a function of its own, although two may have the same `onLost`.
+    // Two viewers may pass the same `onLost`. The set must hold an entry for each.
     const sender = (): void => onLost();
     sent.senders.add(sender);
     return {

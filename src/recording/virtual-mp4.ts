@@ -16,7 +16,7 @@ import { SentHeads } from './sent-heads.ts';
 
 /** The most memory that heads take while they are kept for the next viewer. The head of four hours takes 11 MB. */
 const MAX_HEAD_BYTES = 32 * 1024 * 1024;
-/** The most memory that maps take, which state where the media of files is: 300 kB for four hours. */
+/** The most memory that maps take while they are kept. A map states where the media of an MP4 is. That of four hours takes 300 kB. */
 const MAX_MAP_BYTES = 16 * 1024 * 1024;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
@@ -37,7 +37,7 @@ export interface MovieSource {
   readonly reader: Pick<RecordingFileReader, 'movie' | 'read'>;
 }
 
-/** States where the media of a file is. */
+/** States where the media of an MP4 is. */
 type MovieMap = Omit<MovieFile, 'head'> & { readonly headBytes: number };
 
 /** Makes MP4s, and keeps the heads of those that were used last in memory. */
@@ -48,7 +48,7 @@ export class VirtualMp4s {
     maxSize: MAX_MAP_BYTES,
     sizeCalculation: ({ ranges }) => ENTRY_BYTES + 21 * ranges.volumes.length,
   });
-  /** Files that are being made, so that those who ask for the same one wait for it together. */
+  /** MP4s that are being made, so that all who ask for the same one wait for it together. */
   readonly #making = new Map<string, Promise<MovieFile | undefined>>();
 
   /**
@@ -72,7 +72,7 @@ export class VirtualMp4s {
     const { from, until } = request.span;
     const key = [source.path, rendition, from, until].join();
     const make = () => this.#make(key, source, request);
-    // What another viewer has made while this one waited for its turn is not made again.
+    // Another viewer may have made it while this one waited for its turn.
     const opened = this.#maps.get(key) ?? (await inTurn(async () => this.#maps.get(key) ?? (await make())));
     if (opened === undefined) return undefined;
     const isMade = 'head' in opened;
@@ -120,6 +120,7 @@ class VirtualMp4 implements VirtualFile {
   readonly #map: MovieMap;
   readonly #head: Omit<HeadSource, 'made'>;
   readonly #lost = new AbortController();
+  /** The head that was just made. Only the first read uses it, so that it is not kept any longer. */
   #made: Uint8Array | undefined;
 
   constructor(source: MovieSource, map: MovieMap, { made, ...head }: HeadSource) {

@@ -5,7 +5,7 @@
 /** Identifies a worker in messages between the server and one fork server. A number is never used twice. */
 export type WorkerNumber = number;
 
-/** What a worker runs: a session's transcoder or the making of a picture, or the drawing of a test picture. */
+/** What a worker runs: `transcoder` transcodes a session or makes one picture of a recording, `test_picture` draws the test picture. */
 export type WorkerProgram = 'transcoder' | 'test_picture';
 
 /** A message from the server. */
@@ -28,8 +28,8 @@ export type FromForkServer =
 
 /** How a process ended. */
 export interface ProcessEnd {
-  /** The exit code or the name of a signal. Undefined when it was never started. */
+  /** The exit code or the name of a signal. Undefined when it was never started, and when the fork server ended before it. */
   readonly exit?: number | string | undefined;
-  /** The end of what it wrote to standard error, or why it could not be started or was given up. */
+  /** The end of what it wrote to standard error. Without an exit: why there is none. */
   readonly detail: string;
 }

@@ -64,7 +64,7 @@ it('delivers what was sent before the worker had started', async () => {
 it('loses nothing that a worker sends, although this process was blocked while the worker started', async () => {
   using forkServer = new ForkServer();
   const { worker, heard } = startWorker(forkServer);
-  // For longer than a worker takes to start and to report its health.
+  // For longer than a worker takes to start.
   const blockedUntil = performance.now() + 1500;
   while (performance.now() < blockedUntil);
   worker.end();
@@ -95,7 +95,7 @@ it('ends a worker by force, even before it has started', async () => {
   assert.deepEqual(early.heard.messages, []);
 });
 
-it('reports all its workers as ended when it ends, has them killed, and starts again for the next one', async () => {
+it('reports a worker as ended when it ends itself, has the worker killed, and starts again for the next one', async () => {
   using forkServer = new ForkServer();
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
@@ -123,18 +123,18 @@ it('is not killed because the server was held up while it ended a worker', async
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
   const pid = forkServerPid();
-  await new Promise(setImmediate); // afterwards timers are due before anything is read
+  await new Promise(setImmediate); // from here on, the event loop runs timers before it reads anything
   worker.kill('hung');
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
   await worker.ended;
   assert.equal(heard.ends[0]?.reason, 'hung');
-  // When it is killed, it starts again with the next worker.
+  // If the fork server had been killed, the next worker would have another one.
   const next = startWorker(forkServer);
   await until('another worker', next.isReady);
   assert.equal(forkServerPid(), pid);
 });
 
-it('ends with its workers when its server is killed before it has confirmed a connection', async () => {
+it('ends with its workers when its server is killed, even if the server has not confirmed a connection', async () => {
   const file = JSON.stringify(new URL('fork-server.ts', import.meta.url).href);
   const nothing = '{ onStarted() {}, onEnded() {} }';
   const script = `const { ForkServer } = await import(${file}); new ForkServer().start('transcoder', ${nothing}); for (;;);`;
@@ -155,7 +155,7 @@ it('ends its workers when it is disposed', async () => {
   await until('its end', () => started().length === 0);
 });
 
-it('reports a worker that is requested after its end as not started', async () => {
+it('reports a worker as not started when it is requested after the disposal', async () => {
   const forkServer = new ForkServer();
   forkServer[Symbol.dispose]();
   const { worker, heard } = startWorker(forkServer);

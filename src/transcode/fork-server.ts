@@ -15,19 +15,19 @@ const FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1'];
 /** How long the fork server may take to end a worker. The kernel does that at once, but the machine may be busy. */
 const KILL_WITHIN_MS = 20_000;
 
-/** Callbacks about a worker, called from the event loop. `onEnded` is the last. */
+/** Callbacks about one worker, called from the event loop. `onEnded` is the last. */
 export interface StartedEvents {
-  /** Called when the process has started. The connection belongs to the caller. The process sends nothing before the caller does. */
+  /** Called when the process has started. The callback owns the connection. The process sends nothing before it is sent something. */
   onStarted(pid: number, connection: Socket): void;
-  /** Called once, when the process has been reaped, or could not be started. */
+  /** Called once: when the process has been reaped or could not be started, or when the fork server has ended. */
   onEnded(end: ProcessEnd): void;
 }
 
-/** What users of the fork server may do who do not own it. */
+/** The part of the fork server that is given to those who do not own it. */
 export type WorkerStarter = Pick<ForkServer, 'start' | 'kill' | 'limitMemory'>;
 
 /** A worker that was requested and has not ended. */
-interface Started {
+interface Requested {
   readonly events: StartedEvents;
   pid?: number;
   /** The connection until it is handed over. */
@@ -37,25 +37,28 @@ interface Started {
   deadline?: NodeJS.Timeout;
 }
 
-/** Starts workers. Its own process is started with the first of them, and again if it should end. Disposing it ends all workers. */
+/**
+ * Starts workers. Its own process starts with the first of them, unless it was prepared before. If it ends, it starts again with the next
+ * worker. Disposing it ends all workers.
+ */
 export class ForkServer implements Disposable {
   #child: ChildProcess | undefined;
   #lastNumber: WorkerNumber = 0;
-  readonly #workers = new Map<WorkerNumber, Started>();
+  readonly #workers = new Map<WorkerNumber, Requested>();
   readonly #killWithinMs: number;
   #isDisposed = false;
 
-  /** @param options.killWithinMs how long it may take to end a worker */
+  /** @param options.killWithinMs how long the process may take to end a worker */
   constructor({ killWithinMs = KILL_WITHIN_MS }: { readonly killWithinMs?: number } = {}) {
     this.#killWithinMs = killWithinMs;
   }
 
-  /** Starts its process if it does not run, while this process is still small. Whether that fails is seen when a worker is started. */
+  /** Starts the process in advance, while this one is still small. Does nothing when it runs. A failure is ignored. */
   prepare(): void {
     try {
       this.#open();
     } catch {
-      // Starting the worker tries again.
+      // The start of a worker tries again, and reports its own failure.
     }
   }
 
@@ -73,25 +76,26 @@ export class ForkServer implements Disposable {
     return worker;
   }
 
-  /** Ends a worker by force. Does nothing when it has ended. A fork server that does not do it in time is ended itself. */
+  /** Ends a worker by force. Does nothing when it has ended. If the worker does not end in time, the fork server is killed. */
   kill(worker: WorkerNumber): void {
-    const started = this.#workers.get(worker);
-    if (started === undefined) return;
+    const requested = this.#workers.get(worker);
+    if (requested === undefined) return;
     this.#send({ type: 'kill', worker });
-    // Where this process was held up, the message that the worker has ended is read before it is looked for.
+    // Node runs timers before it reads messages. When this process was held up, the message that the worker has ended may still be waiting.
+    // It is read before the callback of `setImmediate` runs.
     const endIfStuck = () => void (this.#workers.has(worker) && this.#child?.kill('SIGKILL'));
-    started.deadline ??= setTimeout(() => setImmediate(endIfStuck), this.#killWithinMs);
+    requested.deadline ??= setTimeout(() => setImmediate(endIfStuck), this.#killWithinMs);
   }
 
   /**
    * Makes the kernel limit a worker's memory.
-   * @returns false when it could not be limited, or when the worker has ended. See `limitMemory`
+   * @returns false when it could not be limited, or when the worker has ended; see `limitMemory` in `worker-memory.ts`
    */
   async limitMemory(worker: WorkerNumber, limitBytes: number): Promise<boolean> {
-    const started = this.#workers.get(worker);
-    if (started === undefined) return false;
+    const requested = this.#workers.get(worker);
+    if (requested === undefined) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    started.limited = resolve;
+    requested.limited = resolve;
     this.#send({ type: 'limit', worker, limitBytes });
     return await promise;
   }
@@ -101,7 +105,7 @@ export class ForkServer implements Disposable {
     if (this.#child?.connected) this.#child.disconnect();
   }
 
-  /** @throws {Error} some errors of the system, of which others are emitted */
+  /** Starts the process if it does not run. @throws {Error} when disposed, and for some errors of the system; the others are emitted */
   #open(): void {
     if (this.#isDisposed) throw new Error('The fork server has been disposed.');
     if (this.#child !== undefined) return;
@@ -110,7 +114,7 @@ export class ForkServer implements Disposable {
     child.on('message', (message: FromForkServer, connection: Socket | undefined) =>
       this.#onMessage(message, connection),
     );
-    child.on('error', () => {}); // it was not started, or a message did not reach it, and its end follows
+    child.on('error', () => {}); // it did not start, or a message did not reach it: its end follows
     child.once('exit', () => this.#lose(child));
     this.#child = child;
     if (child.pid === undefined) setImmediate(() => this.#lose(child));
@@ -121,24 +125,24 @@ export class ForkServer implements Disposable {
   }
 
   #onMessage(message: FromForkServer, connection: Socket | undefined): void {
-    const started = this.#workers.get(message.worker);
-    if (started === undefined) {
+    const requested = this.#workers.get(message.worker);
+    if (requested === undefined) {
       connection?.destroy();
       return;
     }
     switch (message.type) {
       case 'started':
         connection?.on('error', () => {}); // the worker is gone, and `close` is emitted
-        Object.assign(started, { pid: message.pid, connection });
+        Object.assign(requested, { pid: message.pid, connection });
         break;
       case 'handed_over': {
-        const { pid, connection: own } = started;
-        delete started.connection;
-        if (pid !== undefined && own !== undefined) started.events.onStarted(pid, own);
+        const { pid, connection: own } = requested;
+        delete requested.connection;
+        if (pid !== undefined && own !== undefined) requested.events.onStarted(pid, own);
         break;
       }
       case 'limited':
-        started.limited?.(message.isLimited);
+        requested.limited?.(message.isLimited);
         break;
       case 'ended':
         this.#end(message.worker, { exit: message.exit, detail: message.detail });
@@ -157,12 +161,12 @@ export class ForkServer implements Disposable {
   }
 
   #end(worker: WorkerNumber, end: ProcessEnd): void {
-    const started = this.#workers.get(worker);
+    const requested = this.#workers.get(worker);
     this.#workers.delete(worker);
-    clearTimeout(started?.deadline);
-    started?.connection?.destroy();
-    started?.limited?.(false);
-    started?.events.onEnded(end);
+    clearTimeout(requested?.deadline);
+    requested?.connection?.destroy();
+    requested?.limited?.(false);
+    requested?.events.onEnded(end);
   }
 }
 

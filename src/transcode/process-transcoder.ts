@@ -216,6 +216,7 @@ export class ProcessTranscoder implements Transcoder {
       worker.end();
       const { clock } = this.#options;
       const ticks = new LateTicks(DRAIN_MS, clock.monotonic());
+      // A deadline that runs late is put off once, because what the worker sent in the meantime has not been read.
       const deadline = setInterval(() => {
         if (ticks.tick(clock.monotonic()) === 0) worker.kill('hung');
       }, DRAIN_MS);
@@ -391,7 +392,7 @@ export class ProcessTranscoder implements Transcoder {
   #tick(ticks: LateTicks): void {
     const nowMs = this.#options.clock.monotonic();
     const lateMs = ticks.tick(nowMs);
-    // While this process was held up, no results of the worker were read, and after that it gets as much media at once.
+    // While this process was held up, no results of the worker were read. Afterwards the worker gets the media of that time all at once.
     if (lateMs > 0) this.#judgedFromMs = nowMs + lateMs;
     // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its
     // worker.

@@ -25,13 +25,13 @@ export interface WorkerEvents {
 
 /** The state of the process. */
 type State =
-  /** The pieces of messages that are sent when the connection is there. */
+  /** The pieces of messages that will be sent once there is a connection. */
   | { readonly type: 'starting'; readonly unsent: Uint8Array[]; bytes: number; isEnding: boolean }
   | { readonly type: 'running'; readonly pid: number; readonly connection: Socket }
   | { readonly type: 'ended' };
 
 /**
- * A worker from its start to its reaping. Its job is sent over the connection, and its arguments and environment hold no data. It stays in
+ * A worker from its start to its end. Its job is sent over the connection, and its arguments and environment hold no data. It stays in
  * the server's session, because Linux divides cores among sessions first, and a low priority counts only within one (sched(7), "The
  * autogroup feature").
  */
@@ -67,7 +67,7 @@ export class WorkerProcess {
     return this.#state.type === 'running' ? this.#state.connection.writableLength : 0;
   }
 
-  /** Settles when the process has been reaped and everything it sent was read. Never rejects. */
+  /** Settles when the process has ended and everything that it sent was read. Never rejects. */
   get ended(): Promise<void> {
     return this.#ended.promise;
   }
@@ -83,7 +83,7 @@ export class WorkerProcess {
     }
   }
 
-  /** Makes the kernel limit the worker's memory. @returns whether it does, see `limitMemory` */
+  /** Makes the kernel limit the worker's memory. @returns whether it does; see {@link WorkerStarter} */
   async limitMemory(limitBytes: number): Promise<boolean> {
     return await this.#forkServer.limitMemory(this.#number, limitBytes);
   }
@@ -103,7 +103,7 @@ export class WorkerProcess {
   #onStarted(pid: number, connection: Socket): void {
     const early = this.#state;
     this.#state = { type: 'running', pid, connection };
-    // It is closed already if the worker ended before it was handed over.
+    // The connection is closed already if the worker ended before it was handed over.
     if (connection.closed) this.#read.resolve();
     else connection.once('close', () => this.#read.resolve());
     this.#listen(connection);

@@ -16,16 +16,17 @@ import { waitFor } from '../support/wait-for.ts';
 const FPS = 15;
 /** Small frames, so that seven players can decode them on a slow machine. A keyframe every 2 s. */
 const VIDEO = { width: 320, height: 180, fps: { num: FPS, den: 1 }, gop: 2 * FPS, bitrateBps: 400_000 };
-/** A busy machine takes its time; no player that stands still moves again within it. */
+/** Long enough for a busy machine. A player that has stopped for good does not play on within this time. */
 const PATIENCE_MS = 60_000;
-/** How long the publisher is away: it is what the test is about, so it takes that long. */
+/** How long the publisher is away. The test is about this time, so it really passes. */
 const AWAY_MS = 5000;
 /**
- * Shaka 5.2 may load the segment before the last one again although it has its parts, and append it after the last one. The last one does not
- * begin with a keyframe, so the browser discards it, and Shaka waits for it for ever. On a busy machine this happens in one of four runs.
+ * Shaka 5.2 may load the segment before the last one although it already has all its parts, and append it after the last one. The last one
+ * does not begin with a keyframe, so the browser then discards it, and Shaka waits for it for ever. On a busy machine this happens in one
+ * of four runs.
  */
 const MAY_MISS_THE_END = new Set(['Shaka']);
-/** How near to the end such a player comes. The last segment is what fills no part. */
+/** How near to the end such a player must come. The last segment, which it misses, has only the media that did not fill a part. */
 const NEARLY_MS = 1000;
 const needed = [NEEDS_CHROMIUM, needs('ffmpeg'), needs('gst-launch-1.0')];
 
@@ -83,7 +84,7 @@ interface Opened extends AsyncDisposable {
   each(what: string, isSo: (report: PlayerReport, name: string) => boolean): Promise<void>;
 }
 
-/** What the server says at present, for a test that fails. */
+/** The text of all playlists of a stream at present, for the error of a test that fails. */
 async function playlistsOf(url: string): Promise<string> {
   const index = await (await fetch(url)).text();
   const names = index.match(/[\w/]+\.m3u8/g) ?? [];

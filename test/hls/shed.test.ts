@@ -1,5 +1,5 @@
 /**
- * Tests what viewers get of a rendition that is shed and made again. Playlists must keep every rule, whatever the transcoder lags.
+ * Tests what viewers get of a rendition that is shed and made again. Playlists must keep every rule, however far the transcoder lags.
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -15,13 +15,13 @@ const LARGE: Profile = { name: 'large', width: 960, height: 540, fps: 0, bitrate
 const SMALL: Profile = { name: 'small', width: 640, height: 360, fps: 0, bitrate: 500_000 };
 const IDS = ['large', 'small'];
 
-/** A transcoder whose frames are those of its source. The test says how far it has come and what is shed. */
+/** A transcoder that hands out the frames of its source unchanged. The test says how far it has come and what is shed. */
 class FollowingTranscoder implements Transcoder {
   shed: readonly string[] = [];
   readonly #callbacks: TranscodeRequest['callbacks'];
   readonly #profiles: readonly Profile[];
   #waiting: VideoEvent[] = [];
-  /** The renditions that have had a segment start since they were made again. */
+  /** The renditions that are made: each from the first start of a segment at which it is not shed. */
   readonly #running = new Set<string>();
 
   constructor({ callbacks, profiles }: TranscodeRequest) {
@@ -55,7 +55,7 @@ class FollowingTranscoder implements Transcoder {
     }
   }
 
-  /** Hands out what was sent of the time before, in seconds. */
+  /** Hands out the packets of the source that are decoded before `untilS`, in seconds. */
   handOut(untilS: number): void {
     for (;;) {
       const first = this.#waiting[0];

@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** A docstring right after another one. Type definitions of JavaScript files are written so. */
+/** A docstring right after another one. A `@typedef` is none of these: in JavaScript files, type definitions precede other docstrings. */
 const TWO = /^\s*\/\*\*(?:(?!@typedef|\*\/)[\s\S])*\*\/\n\s*\/\*\*/gm;
 
-test('nothing has two docstrings, as a merge can leave them', () => {
+test('no declaration has two docstrings, which a merge can leave', () => {
   const files = globSync(['{src,test,bench,docs,packaging,web}/**/*.{ts,tsx,js}'], {
     cwd: ROOT,
     exclude: ['**/node_modules/**'],

@@ -12,7 +12,7 @@ const ROOT = join(import.meta.dirname, '../..');
 /** The longest that a file may take, on a machine that may be busy. */
 const FILE_LIMIT_MS = 600_000;
 
-/** Kills the process when it has not named another file for too long, even if its main thread is blocked. It does not keep the process alive. */
+/** A thread that is told each file in turn, and kills the process when one takes too long, even if the main thread is blocked. */
 const WATCHDOG = `
   const { writeSync } = require('node:fs');
   const { parentPort, workerData: limitMs } = require('node:worker_threads');
@@ -38,6 +38,7 @@ export function runFiles(files: readonly string[]): void {
       await import(pathToFileURL(join(ROOT, file)).href);
     });
   }
+  // A process that does not end after its last file is killed, too.
   after(() => watchdog.postMessage(`Something that one of these files left open: ${files.join(', ')}`));
 }
 
@@ -47,6 +48,6 @@ export function filesOf(patterns: readonly string[], except: readonly string[] =
   return [...new Set(globSync(patterns, { cwd: ROOT }))].filter((file) => !left.has(file)).sort();
 }
 
-/** Every `of`th of the files, from number `part` on, which counts from 1. */
+/** Part number `part`, counted from 1, of `of` parts of the files. Neighbours go to different parts. */
 export const partOf = (files: readonly string[], part: number, of: number): readonly string[] =>
   files.filter((_, index) => index % of === part - 1);

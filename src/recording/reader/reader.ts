@@ -31,7 +31,7 @@ export interface RecordingFileReader {
 }
 
 /**
- * Reads the files of recordings that are on this machine, in two threads. Whatever takes a whole index, which may be a second for a recording
+ * Reads the files of recordings that are on this machine, in two threads. Work on a whole index, which may take a second for a recording
  * of a day, has a thread of its own, so that no viewer's media waits for it.
  */
 export class LocalFileReader implements RecordingFileReader, AsyncDisposable {

@@ -26,9 +26,9 @@ const MAX_HEAP_MIB = 64;
 const NICENESS = 5;
 /** The number of characters kept of a worker's standard error, for the log. */
 const MAX_DETAIL_LENGTH = 2000;
-/** Signals that a terminal sends to all its processes. They are ignored here, because the server ends this process. */
+/** Signals that a terminal or a service manager may send to every process. They are ignored here, because the server ends this process. */
 const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/** How often this process checks that the server is there. */
+/** How often this process checks that the server still runs. */
 const LOOK_EVERY_MS = 1000;
 
 const workers = new Map<WorkerNumber, ChildProcess>();
@@ -49,21 +49,21 @@ process.on('message', (message: ToForkServer) => {
   }
 });
 process.on('disconnect', endAll);
-// Node does not report a disconnect while the server has not confirmed a connection, and a server that is gone never does.
+// While a connection waits for the server's confirmation, Node reports no disconnect. A server that is gone never confirms one.
 setInterval(() => {
   if (!process.connected) endAll();
 }, LOOK_EVERY_MS);
 
-/** Ends the workers that are left, and this process. Those whose connection ended in time have ended by themselves. */
+/** Ends this process, and the workers that have not ended by themselves with their connection. */
 function endAll(): void {
   for (const child of workers.values()) child.kill('SIGKILL');
   process.kill(process.pid, 'SIGKILL');
 }
 
 async function start(worker: WorkerNumber, program: WorkerProgram): Promise<void> {
-  const end = await run(worker, program).catch((error: unknown): ProcessEnd => ({ detail: String(error) }));
+  const processEnd = await run(worker, program).catch((error: unknown): ProcessEnd => ({ detail: String(error) }));
   workers.delete(worker);
-  report({ type: 'ended', worker, ...end });
+  report({ type: 'ended', worker, ...processEnd });
 }
 
 /** Runs a worker until it has ended. @throws {Error} when the system does not start it */
@@ -79,15 +79,15 @@ async function run(worker: WorkerNumber, program: WorkerProgram): Promise<Proces
     workers.set(worker, child);
     lowerPriority(child.pid);
     report({ type: 'started', worker, pid: child.pid }, child.stdio[3] as Socket);
-    // Node reads the connection here until the server has confirmed that it has it, and sends this message afterwards. A worker sends
-    // nothing before the server does, so no byte is lost.
+    // Until the server has confirmed the connection, Node still reads from it here. It sends the next message only afterwards. A worker
+    // sends nothing before the server does, so no byte is lost.
     report({ type: 'handed_over', worker });
   }
   const [[code, signal], text] = await Promise.all([exited as Promise<[number | null, string | null]>, detail]);
   return { exit: code ?? signal ?? undefined, detail: text };
 }
 
-/** Reads to the end of a worker's standard error, which a process that was not started may lack. Returns the last characters. */
+/** Reads a worker's standard error to its end, and returns the last characters. A process that was not started may have none. */
 async function readStandardError({ stderr }: ChildProcess): Promise<string> {
   let text = '';
   for await (const chunk of stderr?.setEncoding('utf8') ?? []) text = (text + String(chunk)).slice(-MAX_DETAIL_LENGTH);

@@ -1,6 +1,6 @@
 /**
- * The worker process. It reads its job and packets from file descriptor 3 and answers there, and sends nothing before it has its job. It is started by `process-transcoder.ts`,
- * never by hand.
+ * The worker process. It reads its job and packets from file descriptor 3 and answers there, and sends nothing before it has its job. The
+ * fork server starts it, never a person.
  *
  * It ends when the connection ends on either side, so a worker never outlives its server. A fault that it cannot handle is thrown. The
  * process then ends with the reason on standard error, and the server starts another.
