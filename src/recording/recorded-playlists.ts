@@ -53,7 +53,7 @@ export class RecordedPlaylists {
     const isLonger = this.#renderedFor.count !== this.#lines.count;
     // A line that viewers may have already stays as it is (rfc8216bis §6.2.1).
     if (hasEnded && isLonger) this.#lines.lengthenEnd(longest(index, 0, Infinity), this.#targetDurationS);
-    if (isLonger || this.#renderedFor.hasEnded !== hasEnded || this.#full === undefined) {
+    if (isLonger || this.#renderedFor.hasEnded !== hasEnded) {
       this.#full = undefined;
       this.#delta = undefined;
       this.#renderedFor = { count: this.#lines.count, hasEnded };

@@ -326,4 +326,11 @@ describe('playlists of a recording', () => {
     assert.equal(String(await promisify(gunzip)(compressed)), full.text);
     assert.equal(recording.playlist('source', {}, { skip: false }), full, 'made once');
   });
+
+  test('are made once for all who ask for the same delta update, also when nobody asks for the whole playlist', async () => {
+    const recording = await recordingOf(indexOf(['source'], 100, () => true));
+    const delta = recording.playlist('source', {}, { skip: true })!;
+    assert.match(delta.text, /#EXT-X-SKIP:/);
+    assert.equal(recording.playlist('source', {}, { skip: true }), delta);
+  });
 });
