@@ -1,16 +1,17 @@
 /**
- * Notices when a check that runs at regular times runs late because its own process was held up by a long task, or was stopped. Pure: the
- * time is passed in.
+ * Notices when a check that runs at regular times runs late because its own process was held up by a long task, or was stopped.
  *
  * When a late tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
  * Therefore a late tick must not take others for silent or slow. The next tick may, even if it is late as well, because sockets were read
  * before it. So a machine that is always too slow still checks others.
  */
 
+import type { Clock } from './clock.ts';
+
 /** A tick may be this late on a busy machine. No check that uses this class decides by so short a time. */
 const TOLERANCE_MS = 500;
 
-/** The ticks of one check. */
+/** The ticks of one check. Pure: the time is passed in. */
 export class LateTicks {
   readonly #intervalMs: number;
   #lastMs: number;
@@ -29,4 +30,13 @@ export class LateTicks {
     this.#wasLate = !this.#wasLate && lateMs > TOLERANCE_MS;
     return this.#wasLate ? lateMs : 0;
   }
+}
+
+/**
+ * Runs a check at regular times until the returned timer is cleared.
+ * @param check gets the result of {@link LateTicks.tick}: by how many milliseconds it runs late; 0 when it may judge others
+ */
+export function everyTick(intervalMs: number, clock: Clock, check: (lateMs: number) => void): NodeJS.Timeout {
+  const ticks = new LateTicks(intervalMs, clock.monotonic());
+  return setInterval(() => check(ticks.tick(clock.monotonic())), intervalMs);
 }

@@ -23,6 +23,8 @@ const PIECE_BYTES = 256 * 1024;
 
 /** The memory that an entry of a cache takes besides its content. */
 const ENTRY_BYTES = 1024;
+/** The memory that a map takes per range of bytes: an entry in each array of `MediaRanges`. */
+const RANGE_BYTES = 8 + 1 + 4 + 8;
 
 /** The rendition whose audio goes with every video rendition. */
 const AUDIO = 'audio';
@@ -46,7 +48,7 @@ export class VirtualMp4s {
   readonly #sent: SentHeads;
   readonly #maps = new LRUCache<string, MovieMap>({
     maxSize: MAX_MAP_BYTES,
-    sizeCalculation: ({ ranges }) => ENTRY_BYTES + 21 * ranges.volumes.length,
+    sizeCalculation: ({ ranges }) => ENTRY_BYTES + RANGE_BYTES * ranges.volumes.length,
   });
   /** MP4s that are being made, so that all who ask for the same one wait for it together. */
   readonly #making = new Map<string, Promise<MovieFile | undefined>>();
@@ -178,7 +180,7 @@ class VirtualMp4 implements VirtualFile {
 }
 
 function lostHead(): MillraceError {
-  return new MillraceError('too_many_viewers', 'Another network needed the memory of this file; load it again.');
+  return new MillraceError('too_many_viewers', 'The memory of this file was needed for another one; load it again.');
 }
 
 /**

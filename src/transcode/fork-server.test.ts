@@ -61,7 +61,7 @@ it('delivers what was sent before the worker had started', async () => {
   assert.equal(worker.queuedBytes, 0);
 });
 
-it('loses nothing that a worker sends, although this process was blocked while the worker started', async () => {
+it('works with a worker that started while this process was blocked', async () => {
   using forkServer = new ForkServer();
   const { worker, heard } = startWorker(forkServer);
   // For longer than a worker takes to start.

@@ -16,7 +16,7 @@ const FLAGS = ['--max-old-space-size=32', '--max-semi-space-size=1'];
 const KILL_WITHIN_MS = 20_000;
 
 /** Callbacks about one worker, called from the event loop. `onEnded` is the last. */
-export interface StartedEvents {
+export interface WorkerCallbacks {
   /** Called when the process has started. The callback owns the connection. The process sends nothing before it is sent something. */
   onStarted(pid: number, connection: Socket): void;
   /** Called once: when the process has been reaped or could not be started, or when the fork server has ended. */
@@ -28,11 +28,14 @@ export type WorkerStarter = Pick<ForkServer, 'start' | 'kill' | 'limitMemory'>;
 
 /** A worker that was requested and has not ended. */
 interface Requested {
-  readonly events: StartedEvents;
-  pid?: number;
-  /** The connection until it is handed over. */
-  connection?: Socket;
-  limited?: (isLimited: boolean) => void;
+  readonly callbacks: WorkerCallbacks;
+  phase:
+    | { readonly type: 'requested' }
+    /** Without a connection, it has already ended. */
+    | { readonly type: 'started'; readonly pid: number; readonly connection: Socket | undefined }
+    | { readonly type: 'handed_over'; readonly pid: number };
+  /** Callbacks for those who wait until its memory is limited, in their order. */
+  readonly limited: ((isLimited: boolean) => void)[];
   /** Set once the worker is killed. Ends the fork server if the worker has not ended by then. */
   deadline?: NodeJS.Timeout;
 }
@@ -63,10 +66,10 @@ export class ForkServer implements Disposable {
   }
 
   /** Starts a worker. @returns its number for the other methods */
-  start(program: WorkerProgram, events: StartedEvents): WorkerNumber {
+  start(program: WorkerProgram, callbacks: WorkerCallbacks): WorkerNumber {
     this.#lastNumber += 1;
     const worker = this.#lastNumber;
-    this.#workers.set(worker, { events });
+    this.#workers.set(worker, { callbacks, phase: { type: 'requested' }, limited: [] });
     try {
       this.#open();
       this.#send({ type: 'start', worker, program });
@@ -95,7 +98,7 @@ export class ForkServer implements Disposable {
     const requested = this.#workers.get(worker);
     if (requested === undefined) return false;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    requested.limited = resolve;
+    requested.limited.push(resolve);
     this.#send({ type: 'limit', worker, limitBytes });
     return await promise;
   }
@@ -133,16 +136,13 @@ export class ForkServer implements Disposable {
     switch (message.type) {
       case 'started':
         connection?.on('error', () => {}); // the worker is gone, and `close` is emitted
-        Object.assign(requested, { pid: message.pid, connection });
+        requested.phase = { type: 'started', pid: message.pid, connection };
         break;
-      case 'handed_over': {
-        const { pid, connection: own } = requested;
-        delete requested.connection;
-        if (pid !== undefined && own !== undefined) requested.events.onStarted(pid, own);
+      case 'handed_over':
+        handOver(requested);
         break;
-      }
       case 'limited':
-        requested.limited?.(message.isLimited);
+        requested.limited.shift()?.(message.isLimited);
         break;
       case 'ended':
         this.#end(message.worker, { exit: message.exit, detail: message.detail });
@@ -154,20 +154,29 @@ export class ForkServer implements Disposable {
   #lose(child: ChildProcess): void {
     if (this.#child !== child) return;
     this.#child = undefined;
-    for (const [worker, { pid }] of this.#workers) {
-      if (pid !== undefined) killOrphan(pid);
+    for (const [worker, { phase }] of this.#workers) {
+      if (phase.type !== 'requested') killOrphan(phase.pid);
       this.#end(worker, { detail: 'The fork server has ended.' });
     }
   }
 
   #end(worker: WorkerNumber, end: ProcessEnd): void {
     const requested = this.#workers.get(worker);
+    if (requested === undefined) return;
     this.#workers.delete(worker);
-    clearTimeout(requested?.deadline);
-    requested?.connection?.destroy();
-    requested?.limited?.(false);
-    requested?.events.onEnded(end);
+    const { callbacks, phase, limited, deadline } = requested;
+    clearTimeout(deadline);
+    if (phase.type === 'started') phase.connection?.destroy();
+    for (const resolve of limited) resolve(false);
+    callbacks.onEnded(end);
   }
+}
+
+function handOver(requested: Requested): void {
+  const { phase, callbacks } = requested;
+  if (phase.type !== 'started' || phase.connection === undefined) return;
+  requested.phase = { type: 'handed_over', pid: phase.pid };
+  callbacks.onStarted(phase.pid, phase.connection);
 }
 
 function killOrphan(pid: number): void {

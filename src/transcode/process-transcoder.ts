@@ -4,7 +4,7 @@
 import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
-import { LateTicks } from '#lib/late-ticks.ts';
+import { everyTick } from '#lib/late-ticks.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
@@ -214,12 +214,10 @@ export class ProcessTranscoder implements Transcoder {
     this.#state = { type: 'ended', worker };
     if (worker !== undefined) {
       worker.end();
-      const { clock } = this.#options;
-      const ticks = new LateTicks(DRAIN_MS, clock.monotonic());
       // A deadline that runs late is put off once, because what the worker sent in the meantime has not been read.
-      const deadline = setInterval(() => {
-        if (ticks.tick(clock.monotonic()) === 0) worker.kill('hung');
-      }, DRAIN_MS);
+      const deadline = everyTick(DRAIN_MS, this.#options.clock, (lateMs) => {
+        if (lateMs === 0) worker.kill('hung');
+      });
       await worker.ended;
       clearInterval(deadline);
     }
@@ -239,10 +237,7 @@ export class ProcessTranscoder implements Transcoder {
   #start(): void {
     this.#silentTicks = 0;
     const { preset, threads } = this.#options.settings;
-    if (this.#ticker === undefined) {
-      const ticks = new LateTicks(TICK_MS, this.#options.clock.monotonic());
-      this.#ticker = setInterval(() => this.#tick(ticks), TICK_MS);
-    }
+    this.#ticker ??= everyTick(TICK_MS, this.#options.clock, (lateMs) => this.#tick(lateMs));
     const job = { version: PROTOCOL_VERSION, preset, threads, pictures: true };
     const worker = new WorkerProcess(this.#options.forkServer, job, {
       onMessage: (message) => this.#onMessage(message),
@@ -389,9 +384,8 @@ export class ProcessTranscoder implements Transcoder {
     if (rssBytes > this.#memoryLimit) worker.kill('too_much_memory');
   }
 
-  #tick(ticks: LateTicks): void {
+  #tick(lateMs: number): void {
     const nowMs = this.#options.clock.monotonic();
-    const lateMs = ticks.tick(nowMs);
     // While this process was held up, no results of the worker were read. Afterwards the worker gets the media of that time all at once.
     if (lateMs > 0) this.#judgedFromMs = nowMs + lateMs;
     // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its

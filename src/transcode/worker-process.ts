@@ -102,12 +102,12 @@ export class WorkerProcess {
 
   #onStarted(pid: number, connection: Socket): void {
     const early = this.#state;
+    if (early.type !== 'starting') return; // it is called once
     this.#state = { type: 'running', pid, connection };
     // The connection is closed already if the worker ended before it was handed over.
     if (connection.closed) this.#read.resolve();
     else connection.once('close', () => this.#read.resolve());
     this.#listen(connection);
-    if (early.type !== 'starting') return;
     write(connection, early.unsent);
     if (early.isEnding) connection.end();
   }

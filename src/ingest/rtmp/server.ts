@@ -8,7 +8,7 @@ import { TLSSocket } from 'node:tls';
 import type { IngestAddress, IngestServer, PublishGate } from '#ingest/ingest.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
-import { LateTicks } from '#lib/late-ticks.ts';
+import { everyTick } from '#lib/late-ticks.ts';
 import { networkOf } from '#lib/network-of.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -203,10 +203,10 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     );
   }
 
-  #sweep(ticks: LateTicks): void {
-    const now = this.#options.clock.monotonic();
+  #sweep(lateMs: number): void {
     // While this process was held up, peers may have sent what keeps their connections open.
-    if (ticks.tick(now) > 0) return;
+    if (lateMs > 0) return;
+    const now = this.#options.clock.monotonic();
     for (const connection of this.#connections.values()) connection.tick(now);
     this.#tls.tick(now);
     // An idle server is not woken up.
@@ -215,10 +215,9 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
 
   #startSweeping(): void {
     if (this.#sweeper !== undefined) return;
-    const now = this.#options.clock.monotonic();
-    this.#tls.tick(now);
-    const ticks = new LateTicks(SWEEP_MS, now);
-    this.#sweeper = setInterval(() => this.#sweep(ticks), SWEEP_MS);
+    const { clock } = this.#options;
+    this.#tls.tick(clock.monotonic());
+    this.#sweeper = everyTick(SWEEP_MS, clock, (lateMs) => this.#sweep(lateMs));
   }
 
   #stopSweeping(): void {

@@ -14,6 +14,7 @@ import type {
   WorkerNumber,
   WorkerProgram,
 } from '#transcode/fork-server-messages.ts';
+import { ignoreServersSignals } from '#transcode/ignored-signals.ts';
 import { limitMemory } from '#transcode/worker-memory.ts';
 
 const FILES: Readonly<Record<WorkerProgram, string>> = {
@@ -26,14 +27,12 @@ const MAX_HEAP_MIB = 64;
 const NICENESS = 5;
 /** The number of characters kept of a worker's standard error, for the log. */
 const MAX_DETAIL_LENGTH = 2000;
-/** Signals that a terminal or a service manager may send to every process. They are ignored here, because the server ends this process. */
-const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** How often this process checks that the server still runs. */
 const LOOK_EVERY_MS = 1000;
 
 const workers = new Map<WorkerNumber, ChildProcess>();
 
-for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
+ignoreServersSignals();
 process.on('message', (message: ToForkServer) => {
   const { worker } = message;
   switch (message.type) {

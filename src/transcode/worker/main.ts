@@ -11,6 +11,7 @@ import { runInNewContext } from 'node:vm';
 import { AV_LOG_QUIET } from 'node-av/constants';
 import { Log } from 'node-av/lib';
 import { FrameReader } from '#transcode/framing.ts';
+import { ignoreServersSignals } from '#transcode/ignored-signals.ts';
 import type { FromWorker, Job, ToWorker } from '#transcode/worker-messages.ts';
 import { decodeToWorker, encodeFromWorker, PROTOCOL_VERSION } from '#transcode/worker-protocol.ts';
 import { AudioTranscoder } from './audio-transcoder.ts';
@@ -21,17 +22,12 @@ import { Ladder } from './ladder.ts';
 const CONNECTION_FD = 3;
 const HEALTH_EVERY_MS = 500;
 /**
- * Signals that a terminal sends to all its processes. The worker ignores them, because the server ends its workers by ending the
- * connection.
- */
-const SERVERS_SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-/**
  * How often garbage is collected, which takes some milliseconds. V8 sees a small heap that hardly grows, and seldom collects old objects,
  * while buffers of old packets hold native memory. Without this, memory grows by half a megabyte per minute for many minutes.
  */
 const COLLECT_EVERY_MS = 10_000;
 
-for (const signal of SERVERS_SIGNALS) process.on(signal, () => {});
+ignoreServersSignals();
 // A hostile bitstream can make FFmpeg log without end.
 Log.setLevel(AV_LOG_QUIET);
 

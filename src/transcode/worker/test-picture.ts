@@ -9,6 +9,7 @@ import { systemClock } from '#lib/clock.ts';
 import type { RenditionId } from '#media/session-event.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
+import { ignoreServersSignals } from '#transcode/ignored-signals.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { encodeConfig, encodeMedia } from '#transcode/test-picture-frames.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
@@ -41,7 +42,7 @@ const PLAN: RenditionPlan = {
   h264Profile: 'H264ConstrainedHigh',
 };
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+ignoreServersSignals();
 Log.setLevel(AV_LOG_QUIET);
 
 const connection = new Socket({ fd: CONNECTION_FD, readable: true, writable: true });
