@@ -176,6 +176,11 @@ class OpenRecording implements Recorded {
     );
   }
 
+  async prepare(id: string): Promise<void> {
+    const rendition = this.#index.rendition(id);
+    if (rendition !== undefined) await this.#playlistsOf(id).prepare(this.#index, rendition);
+  }
+
   playlist(
     id: string,
     excerpt: Excerpt,
@@ -199,11 +204,7 @@ class OpenRecording implements Recorded {
     const index = this.#index;
     const rendition = index.rendition(id);
     if (rendition === undefined || rendition.completeCount === 0) return undefined;
-    let playlists = this.#playlists.get(id);
-    if (playlists === undefined) {
-      playlists = new RecordedPlaylists(this.#source.targetDurationS);
-      this.#playlists.set(id, playlists);
-    }
+    const playlists = this.#playlistsOf(id);
     if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) {
       return playlists.whole(index, rendition, { skip, hasEnded: hasEnded || index.hasEnded });
     }
@@ -212,6 +213,16 @@ class OpenRecording implements Recorded {
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
     const text = playlists.excerpt(index, rendition, { span, startS });
     return text === undefined ? undefined : new PlaylistText(text, true);
+  }
+
+  /** @param id the id of a rendition of this recording */
+  #playlistsOf(id: string): RecordedPlaylists {
+    let playlists = this.#playlists.get(id);
+    if (playlists === undefined) {
+      playlists = new RecordedPlaylists(this.#source.targetDurationS);
+      this.#playlists.set(id, playlists);
+    }
+    return playlists;
   }
 
   timeAt(positionS: number, fromMs?: Milliseconds): Milliseconds {

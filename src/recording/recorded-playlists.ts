@@ -3,6 +3,7 @@
  * excerpts. The lines of a segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a
  * day, which any viewer may ask for, takes a few milliseconds of the event loop.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';
 import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
@@ -25,6 +26,9 @@ const DATE_EVERY_S = 60;
 /** By how much the stated duration of the last segment may exceed the real one: more than an audio frame, less than anybody perceives. */
 const END_TOLERANCE_S = 0.1;
 
+/** How many segments {@link RecordedPlaylists.prepare} takes at once: about 2 ms of the event loop. */
+const PIECE = 2000;
+
 /** The playlists of one rendition, which grow with the recording. */
 export class RecordedPlaylists {
   readonly #targetDurationS: number;
@@ -36,6 +40,16 @@ export class RecordedPlaylists {
   constructor(targetDurationS: number) {
     this.#targetDurationS = targetDurationS;
     this.#lines = new Lines();
+  }
+
+  /**
+   * Does the work that grows with the length of the recording, in pieces, so that the first playlist of a long recording does not block the
+   * event loop. Segments that are completed afterwards are left to the next call of any method.
+   */
+  async prepare(index: RecordingIndex, rendition: RecordedRendition): Promise<void> {
+    const { completeCount } = rendition;
+    while (this.#lines.addUntil(index, rendition, completeCount, PIECE)) await nextTurn();
+    for (const each of index.renditions) while (sumDurations(each, PIECE)) await nextTurn();
   }
 
   /**
@@ -144,22 +158,32 @@ class Lines {
     return this.#texts.length;
   }
 
-  /** Adds the segments up to an index of the rendition's table. */
-  addUntil(index: RecordingIndex, rendition: RecordedRendition, untilIndex: number): void {
+  /**
+   * Adds the segments up to an index of the rendition's table.
+   * @param atMost how many are added
+   * @returns whether there are more
+   */
+  addUntil(index: RecordingIndex, rendition: RecordedRendition, untilIndex: number, atMost = Infinity): boolean {
     const { segments } = rendition;
+    const maxCount = this.count + atMost;
     if (this.#next === undefined) {
       const first = segments.at(segments.indexFrom(this.#fromNumber));
-      if (first === undefined || segments.indexFrom(this.#fromNumber) >= untilIndex) return;
+      if (first === undefined || segments.indexFrom(this.#fromNumber) >= untilIndex) return false;
       this.#next = segments.indexOf(first.number);
       this.firstNumber = first.number;
       this.#nextNumber = first.number;
       this.discontinuitiesBefore = discontinuitiesBefore(index, first.number);
     }
-    for (; this.#next < untilIndex; this.#next++) {
+    while (this.#next < untilIndex && this.count < maxCount) {
       const segment = segments.at(this.#next)!;
-      while (this.#nextNumber < segment.number) this.#addMissing(index, rendition, this.#nextNumber);
-      this.#add(rendition, segment);
+      if (this.#nextNumber < segment.number) {
+        this.#addMissing(index, rendition, this.#nextNumber);
+      } else {
+        this.#add(rendition, segment);
+        this.#next += 1;
+      }
     }
+    return this.#next < untilIndex;
   }
 
   /**
@@ -268,14 +292,23 @@ function lengthened(line: Line, missing: number, targetDurationS: number): Line 
 /** By a rendition's table of segments: for each complete segment, the sum of the stated durations before it, in {@link UNITS_PER_S}. */
 const durationsBefore = new WeakMap<object, number[]>();
 
+/** Brings the sums of a rendition up to date. @param atMost how many are added @returns whether there are more */
+function sumDurations({ segments, completeCount }: RecordedRendition, atMost = Infinity): boolean {
+  const before = durationsBefore.get(segments) ?? [0];
+  durationsBefore.set(segments, before);
+  const until = Math.min(completeCount, before.length - 1 + atMost);
+  for (let at = before.length - 1; at < until; at++) {
+    before.push(before[at]! + unitsOf(segments.columns.durationsS[at]!));
+  }
+  return until < completeCount;
+}
+
 /** The longest stated duration, among renditions, of the segments from `fromNumber` to before `untilNumber`, in {@link UNITS_PER_S}. */
 function longest({ renditions }: RecordingIndex, fromNumber: number, untilNumber: number): number {
-  const sums = renditions.map(({ segments, completeCount }) => {
-    const before = durationsBefore.get(segments) ?? [0];
-    durationsBefore.set(segments, before);
-    for (let at = before.length - 1; at < completeCount; at++) {
-      before.push(before[at]! + unitsOf(segments.columns.durationsS[at]!));
-    }
+  const sums = renditions.map((rendition) => {
+    sumDurations(rendition);
+    const { segments, completeCount } = rendition;
+    const before = durationsBefore.get(segments)!;
     const until = Math.min(segments.indexFrom(untilNumber), completeCount);
     return before[until]! - before[Math.min(segments.indexFrom(fromNumber), until)]!;
   });

@@ -111,6 +111,11 @@ export interface Recorded {
   /** The multivariant playlist. @param query appended to the URIs of the media playlists: empty, or with its `?` */
   multivariant(query: string): string;
   /**
+   * Prepares {@link Recorded.playlist} of a rendition, so that it does not block the event loop even if the recording is a day long. Call it
+   * first.
+   */
+  prepare(rendition: string): Promise<void>;
+  /**
    * The media playlist of a rendition: an EVENT playlist of the whole recording, which ends when the recording has ended. For an excerpt
    * with a bound it is a VOD playlist of the segments that the excerpt needs.
    * @param options.skip whether the client accepts a delta update

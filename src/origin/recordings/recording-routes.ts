@@ -293,6 +293,7 @@ class RecordingAnswers {
     const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
     const skip = skipped === 'YES' || skipped === 'v2';
     const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
+    await recorded.prepare(rendition);
     const playlist = recorded.playlist(rendition, span, { skip, mediaUrl, hasEnded: found.isLeft });
     if (playlist === undefined) throw gone();
     if (!admission.restricted) return await this.#sendText(reading, playlist, PLAYLIST_TYPE, name, skip);

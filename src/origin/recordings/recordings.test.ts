@@ -163,6 +163,7 @@ async function setUp(
   const lost = new AbortController();
   const playlist = new PlaylistText(MEDIA, false);
   const mediaUrls: (string | undefined)[] = [];
+  const prepared = new Set<string>();
   const recorded: Recorded = {
     isRunning: asset.phase === 'recording',
     epoch: at(0),
@@ -193,7 +194,9 @@ async function setUp(
       ],
     },
     multivariant: (query) => MULTIVARIANT.replaceAll('QUERY', query),
+    prepare: async (rendition) => void prepared.add(rendition),
     playlist: (rendition, excerpt, { skip, mediaUrl }) => {
+      assert.ok(prepared.has(rendition));
       note(`playlist ${rendition}`, excerpt, skip);
       mediaUrls.push(mediaUrl);
       return rendition === 'source' ? playlist : undefined;
