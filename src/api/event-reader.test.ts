@@ -3,6 +3,8 @@ import { PassThrough } from 'node:stream';
 import { test } from 'node:test';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newEventId, newStreamId, newUserId } from '#domain/ids.ts';
+import { systemClock } from '#lib/clock.ts';
+import { PacedTurns } from '#lib/paced-turns.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { EventReader } from './event-reader.ts';
@@ -57,6 +59,9 @@ function setUp() {
   };
 }
 
+/** Turns without pauses. */
+const freely = () => new PacedTurns({ share: 1, clock: systemClock });
+
 const turns = async () => {
   for (let turn = 0; turn < 20; turn += 1) await new Promise<void>((resolve) => setImmediate(resolve));
 };
@@ -74,7 +79,7 @@ test('events that come while older ones are being read are neither lost nor writ
   using tail = new EventTail(store);
   const output = new PassThrough();
   const ids = idsOf(output);
-  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, output });
+  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, turns: freely(), output });
   using _ = tail.add(reader);
   await tail.ready();
   hold();
@@ -94,7 +99,7 @@ test('a reader that takes nothing is disconnected once too much waits for it', a
   const { store, add } = setUp();
   using tail = new EventTail(store);
   const output = new PassThrough({ highWaterMark: 16 });
-  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store, output });
+  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store, turns: freely(), output });
   using _ = tail.add(reader);
   await tail.ready();
   await reader.catchUp();
@@ -115,7 +120,7 @@ test('the first reader misses nothing that happens while the tail begins', async
   using tail = new EventTail(store);
   const output = new PassThrough();
   const ids = idsOf(output);
-  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, output });
+  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, turns: freely(), output });
   using _ = tail.add(reader);
   add(2);
   await tail.ready();
@@ -124,4 +129,34 @@ test('the first reader misses nothing that happens while the tail begins', async
   add(4);
   await turns();
   assert.deepEqual(ids(), [2, 3, 4]);
+});
+
+test('a reader of a long history gets its first events at once, and takes turns with others for the rest', async () => {
+  const { store, add } = setUp();
+  add(...Array.from({ length: 500 }, (_, index) => index + 1));
+  const holders: string[] = [];
+  const free = freely();
+  const counted = {
+    run: (holder: string, work: () => Promise<boolean>) => {
+      holders.push(holder);
+      return free.run(holder, work);
+    },
+  } as PacedTurns;
+  const output = new PassThrough();
+  const ids = idsOf(output);
+  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store, turns: counted, output });
+  const short = new EventReader({
+    scope: userId,
+    filter: {},
+    after: 490,
+    store,
+    turns: counted,
+    output: new PassThrough(),
+  });
+  await short.catchUp();
+  assert.deepEqual(holders, []);
+  await reader.catchUp();
+  await turns();
+  assert.equal(ids().length, 500);
+  assert.deepEqual(holders, [userId, userId, userId]);
 });

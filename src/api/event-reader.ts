@@ -5,13 +5,16 @@
  * it reconnects with `Last-Event-ID`.
  */
 import type { Writable } from 'node:stream';
+import type { PacedTurns } from '#lib/paced-turns.ts';
 import type { Scope } from '#store/page.ts';
 import type { EventFilter, Store } from '#store/store.ts';
 import { frameOf, type TailEvent, type TailReader } from './event-tail.ts';
 
 /** The largest number of bytes that may wait for a reader. */
 const MAX_WAITING_BYTES = 256 * 1024;
-/** The number of events read from the store at a time. */
+/** The number of events of the first page. It takes little more time than any other request, so no reader waits for it. */
+const FIRST_PAGE = 20;
+/** The number of events of each further page, which takes about 3 ms of the event loop. */
 const PAGE = 200;
 /** How long a reader that is catching up may take for one page. */
 const PAGE_TIMEOUT_MS = 30_000;
@@ -23,6 +26,8 @@ export interface EventReaderOptions {
   /** The sequence number of the last event that the reader has. */
   readonly after: number;
   readonly store: Pick<Store, 'events'>;
+  /** Shared by all readers, so that those who read long histories together take only a share of the event loop. */
+  readonly turns: PacedTurns;
   /** The response to write to. It is destroyed when the reader falls behind. */
   readonly output: Writable;
 }
@@ -59,17 +64,23 @@ export class EventReader implements TailReader {
 
   /** Writes the stored events. After that, new events are written as they arrive. Call it once the tail hands new events to this reader. */
   async catchUp(): Promise<void> {
-    const { store, scope, filter, output } = this.#options;
-    while (!output.destroyed) {
-      const found = await store.events.list(scope, { limit: PAGE, direction: 'asc', after: this.#cursor, filter });
-      for (const event of found) this.#write(frameOf(event), event.sequence);
-      // Events handed out in the meantime are in the store, and are read with the next page.
-      if (found.length < PAGE && this.#newest <= this.#cursor) {
-        this.#isLive = true;
-        return;
-      }
+    const { turns, scope, output } = this.#options;
+    let isLast = await this.#writePage(FIRST_PAGE);
+    while (!isLast && !output.destroyed) {
       await this.#taken();
+      isLast = await turns.run(scope, () => this.#writePage(PAGE));
     }
+  }
+
+  /** Writes the stored events after the newest one that was written. Returns whether there are no more, and the reader is live. */
+  async #writePage(limit: number): Promise<boolean> {
+    const { store, scope, filter, output } = this.#options;
+    if (output.destroyed) return false;
+    const found = await store.events.list(scope, { limit, direction: 'asc', after: this.#cursor, filter });
+    for (const event of found) this.#write(frameOf(event), event.sequence);
+    // Events handed out in the meantime are in the store, and are read with the next page.
+    this.#isLive = found.length < limit && this.#newest <= this.#cursor;
+    return this.#isLive;
   }
 
   /** Writes a comment line, which keeps the connection alive. */

@@ -11,12 +11,15 @@ import { documentedOnly, type RawQuery } from '#api/query.ts';
 import { failures } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { MillraceError } from '#domain/errors.ts';
+import { PacedTurns } from '#lib/paced-turns.ts';
 import { Type } from '#lib/schema.ts';
 
 /** How often a comment line is sent to keep the connection alive. */
 const BEAT_MS = 15_000;
 /** How often the reader's credential is checked. While nothing has changed in the store, the check is answered from memory. */
 const CHECK_MS = 1000;
+/** The largest share of the time that readers of older events may take together: about 10,000 events a second. */
+const CATCH_UP_SHARE = 0.15;
 
 const schema = {
   operationId: 'streamEvents',
@@ -55,8 +58,9 @@ const schema = {
 };
 
 /** Sends events to a reader as they happen. */
-export const streamEvents: ApiRoute = (api, { authenticate, findCredential, store, metrics }) => {
+export const streamEvents: ApiRoute = (api, { authenticate, findCredential, store, metrics, clock }) => {
   const tail = new EventTail(store);
+  const turns = new PacedTurns({ share: CATCH_UP_SHARE, clock });
   metrics.eventStreams.observe({}, () => tail.count);
   api.addHook('preClose', (done) => {
     tail[Symbol.dispose]();
@@ -87,7 +91,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     });
     output.write('retry: 1000\n\n');
 
-    const reader = new EventReader({ scope, filter, after, store, output });
+    const reader = new EventReader({ scope, filter, after, store, turns, output });
     const reading = tail.add(reader);
     const beat = setInterval(() => reader.beat(), BEAT_MS);
     const check = setInterval(() => {

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
+import { PacedTurns } from './paced-turns.ts';
+import { ms } from './units.ts';
+
+test('work runs one piece at a time, holders take turns, and together they take only their share of the time', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let nowMs = 0;
+  const clock = { now: () => ms(0), monotonic: () => ms(nowMs) };
+  const turns = new PacedTurns({ share: 0.25, clock });
+  const ran: string[] = [];
+  const work = (name: string, tookMs: number) => async () => {
+    ran.push(`${name} at ${nowMs}`);
+    nowMs += tookMs;
+    t.mock.timers.tick(tookMs);
+  };
+  const done = [
+    turns.run('a', work('a1', 10)),
+    turns.run('a', work('a2', 20)),
+    turns.run('a', work('a3', 1)),
+    turns.run('b', work('b1', 1)),
+  ];
+  for (; nowMs < 200; nowMs += 1) {
+    await turn();
+    t.mock.timers.tick(1);
+  }
+  await Promise.all(done);
+  assert.deepEqual(ran, ['a1 at 0', 'a2 at 40', 'b1 at 120', 'a3 at 124']);
+});
+
+test('work that fails hands its turn over', async () => {
+  const clock = { now: () => ms(0), monotonic: () => ms(0) };
+  const turns = new PacedTurns({ share: 0.5, clock });
+  const failing = turns.run('a', () => Promise.reject(new Error('broken')));
+  const next = turns.run('b', () => Promise.resolve('done'));
+  await assert.rejects(failing, /broken/);
+  assert.equal(await next, 'done');
+});
