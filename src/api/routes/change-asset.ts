@@ -59,7 +59,7 @@ const remove = {
   operationId: 'deleteAsset',
   summary: 'Delete a recording or clip',
   description:
-    'The recording or clip cannot be watched any more within a second. The bytes of a recording are deleted within minutes, except those that its clips need, which stay until the clips are deleted, too. A recording that still runs cannot be deleted: the answer is 409.',
+    'The recording or clip cannot be watched any more, usually within a second. The bytes of a recording are deleted within minutes, except those that its clips need, which stay until the clips are deleted, too. A recording that still runs cannot be deleted: the answer is 409.',
   response: answers(204, NOTHING, 404, 409),
 };
 

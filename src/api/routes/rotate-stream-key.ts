@@ -16,7 +16,7 @@ const schema = {
   operationId: 'rotateStreamKey',
   summary: 'Give a stream a new key',
   description:
-    'From now on, the old key is refused. A publisher that is connected with it is disconnected within a second. The playback id stays the same.',
+    'From now on, the old key is refused. A publisher that is connected with it is disconnected, usually within a second. The playback id stays the same.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,

@@ -19,7 +19,7 @@ const schema = {
   operationId: 'terminateStream',
   summary: 'End the broadcast of a stream',
   description:
-    'Disconnects the publisher within a second, whichever server it is connected to. The publisher may reconnect at once; to prevent this, suspend the stream. While nobody publishes, the call succeeds and does nothing. A second call within 5 seconds is answered with 429.',
+    'Disconnects the publisher, usually within a second, whichever server it is connected to. The publisher may reconnect at once; to prevent this, suspend the stream. While nobody publishes, the call succeeds and does nothing. A second call within 5 seconds is answered with 429.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,

@@ -61,7 +61,8 @@ const suspendedSchema = {
   ...common,
   operationId: 'setStreamSuspended',
   summary: 'Suspend or resume a stream',
-  description: 'A suspended stream refuses publishers and viewers. Its publisher is disconnected within a second.',
+  description:
+    'A suspended stream refuses publishers and viewers. Its publisher is disconnected, usually within a second.',
   body: ref(SuspendedSchema),
 };
 
