@@ -33,8 +33,14 @@ const VIDEO = codecOf('h264').parseConfig(CONFIGS.h264[0]!);
 const AUDIO = codecOf('aac').parseConfig(CONFIGS.aac[0]!);
 const AUDIO_TICKS = AUDIO.timescale / 50;
 
-/** Writes a rendition whose segments take two seconds, and gives the records of its index. Two segments are in a volume. */
-function record(rendition: number, id: string, track: Track, durationTicks: number) {
+/** The order in which the frames of an open GOP are shown: two frames before the keyframe, which comes first. */
+const OPEN_GOP = [2, 0, 1];
+
+/**
+ * Writes a rendition whose segments take two seconds, and gives the records of its index. Two segments are in a volume.
+ * @param order for the first samples of each segment, the place at which each is shown
+ */
+function record(rendition: number, id: string, track: Track, durationTicks: number, order: readonly number[] = []) {
   const volumes: Buffer[] = [];
   const records: IndexRecord[] = [
     { type: 'init', rendition, id, number: 0, track: describeTrack(track), bytes: initSegment(track) },
@@ -58,10 +64,12 @@ function record(rendition: number, id: string, track: Track, durationTicks: numb
     });
     for (let part = 0; part < PARTS; part++) {
       const samples = Array.from({ length: perPart }, (_, index): FragmentSample => {
-        const dts = ticks(startTicks + (part * perPart + index) * durationTicks);
+        const place = part * perPart + index;
+        const dts = ticks(startTicks + place * durationTicks);
+        const pts = ticks(startTicks + (order[place] ?? place) * durationTicks);
         const data = Buffer.alloc(100 + ((dts / durationTicks) % 50), dts / durationTicks);
         const keyframe = track.kind === 'audio' || (part === 0 && index === 0);
-        return { dts, pts: dts, durationTicks, keyframe, data };
+        return { dts, pts, durationTicks, keyframe, data };
       });
       const bytes = wholeFragment(track, number * PARTS + part, samples);
       const { moofBytes, ...columns } = readFragment(bytes, sampleDefaults(track));
@@ -120,15 +128,17 @@ describe('a virtual MP4', () => {
     await mkdir(join(folder.path, PATH));
     const video = record(0, 'source', VIDEO, 3000);
     const audio = record(1, 'audio', AUDIO, AUDIO_TICKS);
+    const openGop = record(2, 'open-gop', VIDEO, 3000, OPEN_GOP);
     for (const [id, { volumes }] of [
       ['source', video],
       ['audio', audio],
+      ['open-gop', openGop],
     ] as const) {
       for (const [volume, bytes] of volumes.entries()) {
         await writeFile(join(folder.path, PATH, volumeName(id, volume)), bytes);
       }
     }
-    const records = [...video.records, ...audio.records, { type: 'end' } as const];
+    const records = [...video.records, ...audio.records, ...openGop.records, { type: 'end' } as const];
     const file = Buffer.concat(records.map((each) => encodeRecord(each)));
     await writeFile(join(folder.path, PATH, indexName(0)), file);
     index = readIndex([file]);
@@ -208,6 +218,22 @@ describe('a virtual MP4', () => {
     assert.equal(video!.edits[0]!.mediaTime, 45_000);
     assert.equal(video!.samples.length, 30);
     assert.ok(file.sizeBytes < 12_000, `${file.sizeBytes} bytes`);
+  });
+
+  it('that begins with a segment has the keyframe before it when frames are shown before the keyframe of that segment', async () => {
+    const [video] = readMovie(await bytesOf((await open(new VirtualMp4s(), 4, 5, 'open-gop'))!));
+    assert.equal(video!.shownS, 1);
+    assert.equal(video!.samples[0]!.data[0], 60, 'the keyframe at two seconds');
+  });
+
+  it('that begins with a segment has the audio before it that the decoder needs', async () => {
+    const [video, audio] = readMovie(await bytesOf((await open(new VirtualMp4s(), 4, 5))!));
+    assert.equal(video!.edits[0]!.mediaTime, 0);
+    assert.equal(audio!.edits[0]!.mediaTime, 0.08 * AUDIO.timescale);
+    assert.deepEqual(
+      audio!.samples.slice(0, 4).map(({ data }) => data[0]),
+      [196, 197, 198, 199],
+    );
   });
 
   it('of audio alone has no video', async () => {

@@ -224,6 +224,8 @@ function movieRequest(
   const { segments } = leader;
   const fromMs = excerpt.fromMs ?? -Infinity;
   const untilMs = Math.min(excerpt.untilMs ?? Infinity, end);
+  // The segment before the excerpt is needed, too: a frame that is shown before the first keyframe of its segment is decoded from the
+  // keyframe before that (an open GOP), and the decoder of the audio needs the packets before the first one that is heard.
   let first = fromMs === -Infinity ? 0 : Math.max(0, segments.indexAt(fromMs) - 1);
   while (first > 0 && segments.at(first)?.independent !== true) first -= 1;
   const fromSegment = segments.at(first)?.number;
