@@ -4,6 +4,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type UserId, type WebhookId } from '#domain/ids.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { originOf } from '#lib/origin-of.ts';
 import type { Store } from '#store/store.ts';
 import { isStorable } from './schemas/text.ts';
 
@@ -42,8 +43,7 @@ export async function mustHaveWebhook(
   );
 }
 
-/** Whether a text is a scheme, host and port. A slash at the end is accepted, as in the reference service. */
+/** Whether a text is an origin as browsers send it, in any letter case. A slash at the end is accepted, as in the reference service. */
 function isOrigin(text: string): boolean {
-  const url = URL.parse(text);
-  return url !== null && /^https?:$/.test(url.protocol) && url.origin === text.replace(/\/$/, '').toLowerCase();
+  return originOf(text) === text.replace(/\/$/, '').toLowerCase();
 }

@@ -2,6 +2,7 @@
  * Settings of the HTTP listener and of the metrics listener.
  */
 import ipaddr from 'ipaddr.js';
+import { originOf } from '#lib/origin-of.ts';
 import { integer, port, type SettingValues, text } from '#lib/setting.ts';
 
 /** What an operator may set. */
@@ -44,10 +45,9 @@ export type HttpSettings = SettingValues<typeof httpSettings>;
 
 /** Reads a public URL. @returns its origin, without a slash at the end */
 function parsePublicUrl(value: string): string {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  const isOrigin = url && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
-  if (!isOrigin) throw new Error('must be a scheme and a host only, such as https://live.example.com');
-  return url.origin;
+  const origin = originOf(value);
+  if (origin === undefined) throw new Error('must be a scheme and a host only, such as https://live.example.com');
+  return origin;
 }
 
 function parseProxies(value: string): readonly string[] {

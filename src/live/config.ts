@@ -1,8 +1,8 @@
 /**
  * Settings of live sessions.
  */
+import { originOf } from '#lib/origin-of.ts';
 import { integer, type SettingValues } from '#lib/setting.ts';
-import { originOf } from './node-url.ts';
 
 /** The settings of live sessions that an operator may change. */
 export const liveSettings = {

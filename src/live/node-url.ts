@@ -6,13 +6,6 @@ import { hostname } from 'node:os';
 /** The addresses that stand for every address of a machine. */
 const ALL_ADDRESSES: readonly string[] = ['0.0.0.0', '::'];
 
-/** The origin of a URL that has no path, user or password. Undefined for any other text. */
-export function originOf(text: string): string | undefined {
-  const url = URL.parse(text);
-  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
-  return isOrigin ? url.origin : undefined;
-}
-
 /** The URL of an HTTP interface as far as this process knows it: with the address it listens on, or with the machine's name. */
 export function defaultNodeUrl({ host, port, secure }: { host: string; port: number; secure: boolean }): string {
   const name = ALL_ADDRESSES.includes(host) ? hostname() : host;

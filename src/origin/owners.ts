@@ -4,7 +4,7 @@
 import type { MediaPath, NodeId, PlaybackId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
-import { originOf } from '#live/node-url.ts';
+import { originOf } from '#lib/origin-of.ts';
 import type { ViewerQuota } from '#live/viewers.ts';
 import type { Store } from '#store/store.ts';
 import { Remembered } from './remembered.ts';

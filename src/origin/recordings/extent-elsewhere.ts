@@ -6,7 +6,7 @@ import type { Asset, AssetExtent } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
-import { originOf } from '#live/node-url.ts';
+import { originOf } from '#lib/origin-of.ts';
 import { PeerClient } from '#origin/peer-client.ts';
 import { ViewerNames } from '#origin/viewer.ts';
 import type { Store } from '#store/store.ts';

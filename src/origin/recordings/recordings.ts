@@ -15,7 +15,7 @@ import type { ServiceNode } from '#domain/node.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Clock } from '#lib/clock.ts';
-import { originOf } from '#live/node-url.ts';
+import { originOf } from '#lib/origin-of.ts';
 import { Remembered } from '#origin/remembered.ts';
 import type { PlaybackSubject } from '#origin/rights/playback-gate.ts';
 import { UnknownNames } from '#origin/unknown-names.ts';
