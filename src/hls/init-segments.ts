@@ -35,9 +35,9 @@ export class InitSegments {
     return this.#current?.name;
   }
 
-  /** The name of the init segment that later segments will use. */
-  get next(): string | undefined {
-    return this.#next?.name;
+  /** The init segment of the coming configuration, which later segments will use. Undefined when none is coming. */
+  get next(): Init | undefined {
+    return this.#next;
   }
 
   /** Both init segments, if they exist. */

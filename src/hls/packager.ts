@@ -44,8 +44,7 @@ export class Packager {
   readonly window: Window;
   readonly #options: PackagerOptions;
   #track: Track;
-  /** The configuration of new packets. They can be written once a segment begins with it. */
-  #nextTrack: Track | undefined;
+  /** The next one, if any, has the configuration of new packets. They can be written once a segment begins with it. */
   readonly #inits: InitSegments;
   #parts: PartBuilder;
   #shown: Shown | undefined;
@@ -116,7 +115,7 @@ export class Packager {
   get announcedInit(): string | undefined {
     const listed = this.window.segments.findLast(({ parts }) => parts.length > 0);
     const { current, next } = this.#inits;
-    return current === listed?.init ? next : current;
+    return current === listed?.init ? next?.name : current;
   }
 
   /** The init segments of the current and the coming configuration, as they were packaged. */
@@ -127,12 +126,10 @@ export class Packager {
   /** Takes the configuration of the following packets. It applies from the next segment on. Packets before that are dropped. */
   setTrack(track: Track): void {
     this.#inits.drop();
-    this.#nextTrack = undefined;
     if (!this.started) {
       this.#track = track;
       this.#parts = this.#buildParts(track);
     } else if (!sameTrack(track, this.#track)) {
-      this.#nextTrack = track;
       this.#inits.prepare(track, this.#lastMsn + 1);
     }
   }
@@ -141,8 +138,9 @@ export class Packager {
   packet(packet: Packet): void {
     // A rendition that ended and begins again at once waits for the segment after the one that its end used.
     if (packet.mark !== undefined && this.#options.firstMediaSequence + packet.mark.ordinal <= this.#lastMsn) return;
-    if (packet.mark !== undefined && this.#nextTrack !== undefined) this.#adoptTrack(this.#nextTrack, packet);
-    if (this.#nextTrack !== undefined || (packet.mark === undefined && this.window.open === undefined)) return;
+    const { next } = this.#inits;
+    if (packet.mark !== undefined && next !== undefined) this.#adoptTrack(next.track, packet);
+    else if (next !== undefined || (packet.mark === undefined && this.window.open === undefined)) return;
     if (packet.kind === 'video') this.#writeVideo(packet);
     else this.#writeAudio(packet);
   }
@@ -233,7 +231,6 @@ export class Packager {
     this.#track = track;
     this.#keyframe = undefined;
     this.#inits.adopt();
-    this.#nextTrack = undefined;
   }
 
   #writeVideo(packet: Packet): void {
