@@ -54,11 +54,24 @@ type Init = Extract<Packaged, { type: 'init' }>;
 type Head = Extract<Packaged, { type: 'segment_start' }>;
 type Part = Extract<Packaged, { type: 'part' }>;
 
-/** The decision about the segment that a rendition is in. */
+/** An init segment that is in the index, and its name in the live playlist. */
+interface KeptInit {
+  readonly name: string;
+  readonly record: InitRecord;
+}
+
+/** A volume to which the parts of a rendition are written. All of them have the same init segment. */
+interface Volume {
+  readonly period: number;
+  readonly init: KeptInit;
+  sizeBytes: number;
+}
+
+/** The decision about the segment that a rendition is in. It is `left_out` unless the recorder is `writing`. */
 type Segment =
   /** Not decided yet: all its parts so far only fill a gap, or the leading rendition has not resumed the recording. Its parts wait. */
   | { readonly type: 'undecided'; readonly head: Head; readonly parts: Part[] }
-  | { readonly type: 'kept'; readonly head: Head }
+  | { readonly type: 'kept'; readonly head: Head; readonly volume: Volume }
   | { readonly type: 'left_out' };
 
 interface Rendition {
@@ -67,10 +80,9 @@ interface Rendition {
   number: number | undefined;
   readonly inits: Map<string, Init>;
   segment: Segment;
-  /** The newest init segment of this rendition that is in the index, and its name in the live playlist. */
-  init: { readonly name: string; readonly record: InitRecord } | undefined;
-  /** The volume to which its parts are written. */
-  volume: { readonly period: number; readonly init: string; sizeBytes: number } | undefined;
+  /** The newest init segment of this rendition that is in the index. */
+  init: KeptInit | undefined;
+  volume: Volume | undefined;
 }
 
 /**
@@ -108,7 +120,6 @@ export class SessionRecorder implements Recorder {
   /** The number of renditions that the index has, or will have once the writer has carried out all steps. */
   #renditionCount = 0;
   #isBehind = false;
-  #hasStopped = false;
   /** Resolves once the writer has opened the recording, or has failed to. */
   #opened: Promise<void> = Promise.resolve();
   #ended: Promise<RecordingExtent> | undefined;
@@ -117,7 +128,7 @@ export class SessionRecorder implements Recorder {
     this.#options = options;
     this.request = options.request;
     this.#logger = options.logger.child({ sessionId: options.request.sessionId });
-    this.#phase = this.#open();
+    this.#phase = this.#open({ isRetry: false });
   }
 
   /**
@@ -172,7 +183,7 @@ export class SessionRecorder implements Recorder {
   }
 
   async #end(): Promise<RecordingExtent> {
-    if (this.#phase.type === 'stopped') this.#phase = this.#open();
+    if (this.#phase.type === 'stopped') this.#phase = this.#open({ isRetry: true });
     const isOpen = await within(this.#options.durableWithinMs, this.#opened);
     if (!isOpen || this.#isStopped) {
       this.#phase = { type: 'closed' };
@@ -193,15 +204,15 @@ export class SessionRecorder implements Recorder {
     return this.#phase.type === 'stopped';
   }
 
-  /** Tells the writer to open the recording, and continues where its files end. */
-  #open(): Extract<Phase, { type: 'opening' }> {
+  /** Tells the writer to open the recording, and continues where its files end. @param isRetry whether the disk has failed before */
+  #open({ isRetry }: { readonly isRetry: boolean }): Extract<Phase, { type: 'opening' }> {
     const { sessionId, epoch, targetDurationS } = this.request;
     const backlog = new Backlog(this.#options.writer);
     const phase = { type: 'opening', backlog } as const;
     this.#opened = new Promise((resolve) => {
       this.#post({ type: 'open', manifest: { version: 1, sessionId, epoch, targetDurationS } }, (result) => {
         const waiting = backlog.take();
-        if (this.#phase === phase) this.#onOpened(result, waiting);
+        if (this.#phase === phase) this.#onOpened(result, waiting, isRetry);
         resolve();
         return undefined;
       });
@@ -209,9 +220,9 @@ export class SessionRecorder implements Recorder {
     return phase;
   }
 
-  #onOpened(result: StepResult, waiting: readonly WaitingMedia[]): void {
+  #onOpened(result: StepResult, waiting: readonly WaitingMedia[], isRetry: boolean): void {
     if (result?.type !== 'opened') {
-      this.#stop(result?.type === 'failed' ? result.reason : 'no answer');
+      this.#stop(result?.type === 'failed' ? result.reason : 'no answer', { isRetry });
       return;
     }
     this.#index = new RecordingIndex(result.index);
@@ -222,8 +233,7 @@ export class SessionRecorder implements Recorder {
     this.#renditions.clear();
     for (const [number, { id }] of this.#index.renditions.entries()) this.#addRendition(id).number = number;
     this.#renditionCount = this.#index.renditions.length;
-    if (this.#hasStopped) this.request.warn('recording_stopped', false);
-    this.#hasStopped = false;
+    if (isRetry) this.request.warn('recording_stopped', false);
     if (this.#index.hasEnded) {
       this.#phase = { type: 'closed' };
       return;
@@ -269,7 +279,7 @@ export class SessionRecorder implements Recorder {
     if (this.#phase.type !== 'stopped') {
       rendition.segment = { type: 'undecided', head, parts: [] };
     } else if (this.#mayTryAgain(this.#phase.retryAt)) {
-      this.#phase = this.#open();
+      this.#phase = this.#open({ isRetry: true });
       this.#phase.backlog.add(rendition.id, head);
     }
   }
@@ -280,7 +290,7 @@ export class SessionRecorder implements Recorder {
 
   #takePart(rendition: Rendition, part: Part): void {
     const { segment } = rendition;
-    if (segment.type === 'kept') this.#writePart(rendition, segment.head, part);
+    if (segment.type === 'kept') this.#writePart(segment, part);
     if (segment.type !== 'undecided') return;
     segment.parts.push(part);
     if (part.isFilling && this.#numbers.of(segment.head.msn) === undefined) return;
@@ -289,7 +299,6 @@ export class SessionRecorder implements Recorder {
 
   /** Decides whether a segment is kept, unless that cannot be known yet. */
   #decide(rendition: Rendition, segment: Extract<Segment, { type: 'undecided' }>): void {
-    if (this.#phase.type !== 'writing') return;
     const { head, parts } = segment;
     if (this.#numbers.isSuspended && !this.#mayResume(rendition, head)) return;
     const numbered = this.#numbers.isSuspended
@@ -301,11 +310,8 @@ export class SessionRecorder implements Recorder {
       return;
     }
     this.#isBehind = false;
-    rendition.segment = { type: 'kept', head };
     this.#beginSegment(rendition, init, head, numbered);
-    for (const part of parts) {
-      if (rendition.segment.type === 'kept') this.#writePart(rendition, head, part);
-    }
+    for (const part of parts) this.#takePart(rendition, part);
   }
 
   /** Whether the recording can continue with a segment: a decodable one of the leading rendition, when the writer has room. */
@@ -325,22 +331,21 @@ export class SessionRecorder implements Recorder {
     const isOver =
       this.#periodStartS === undefined ||
       head.startS - this.#periodStartS >= this.#options.volumeS - PERIOD_TOLERANCE_S;
-    if (isOver || (isInPeriod && (isFull || rendition.volume?.init !== init.name))) {
+    if (isOver || (isInPeriod && (isFull || rendition.volume?.init.name !== init.name))) {
       this.#period += 1;
       this.#periodStartS = head.startS;
     }
-    if (rendition.volume?.period !== this.#period) this.#beginVolume(rendition, init);
-    const { volume, number: renditionNumber } = rendition;
-    if (volume === undefined || renditionNumber === undefined || rendition.init === undefined) return;
-    const { timescale } = init.track;
+    const volume = rendition.volume?.period === this.#period ? rendition.volume : this.#beginVolume(rendition, init);
+    rendition.segment = { type: 'kept', head, volume };
+    const { record: initRecord } = volume.init;
     const record: SegmentRecord = {
       type: 'segment',
-      rendition: renditionNumber,
+      rendition: initRecord.rendition,
       number,
       volume: volume.period,
       offset: 0,
-      init: rendition.init.record.number,
-      startTicks: Math.round(head.startS * timescale),
+      init: initRecord.number,
+      startTicks: Math.round(head.startS * initRecord.track.timescale),
       programDateTimeMs: head.programDateTimeMs,
       discontinuity,
       independent: head.independent,
@@ -348,13 +353,13 @@ export class SessionRecorder implements Recorder {
     const box = recordBox(record);
     volume.sizeBytes += box.length;
     const placed = { ...record, offset: volume.sizeBytes };
-    const step = { type: 'segment', rendition: renditionNumber, box, record: own(encodeRecord(placed)) } as const;
+    const step = { type: 'segment', rendition: initRecord.rendition, box, record: own(encodeRecord(placed)) } as const;
     this.#post(step, applying(placed));
     for (const picture of this.#earlyPictures.values()) this.#writePicture(picture);
     this.#earlyPictures.clear();
   }
 
-  #beginVolume(rendition: Rendition, init: Init): void {
+  #beginVolume(rendition: Rendition, init: Init): Volume {
     if (rendition.init?.name !== init.name) {
       rendition.number ??= this.#renditionCount++;
       // The index of a continued recording may have this configuration already, from an earlier process.
@@ -374,52 +379,51 @@ export class SessionRecorder implements Recorder {
     }
     const { record } = rendition.init;
     const head = own(volumeHead(record));
-    rendition.volume = { period: this.#period, init: init.name, sizeBytes: head.length };
+    const volume = { period: this.#period, init: rendition.init, sizeBytes: head.length };
+    rendition.volume = volume;
     this.#post({ type: 'volume', period: this.#period, init: record, head });
+    return volume;
   }
 
-  #writePart(rendition: Rendition, head: Head, part: Part): void {
-    const { volume, number } = rendition;
+  #writePart({ head, volume }: Extract<Segment, { type: 'kept' }>, part: Part): void {
+    const { rendition, track } = volume.init.record;
     const { sizeBytes } = part;
-    if (volume === undefined || number === undefined || this.#phase.type !== 'writing') return;
     if (!this.#options.writer.hasRoomFor(sizeBytes)) {
       this.#noteBehind();
       this.#leaveOutAll();
       return;
     }
     volume.sizeBytes += sizeBytes;
-    const timescale = rendition.inits.get(head.init)?.track.timescale ?? 1;
-    const ticksOf = (seconds: number) => Math.round(seconds * timescale);
+    const ticksOf = (seconds: number) => Math.round(seconds * track.timescale);
     const offsetTicks = ticksOf(part.startS) - ticksOf(head.startS);
     const durationTicks = ticksOf(part.durationS);
-    this.#post({ type: 'part', rendition: number, offsetTicks, bytes: own(...part.pieces) }, (result) => {
+    this.#post({ type: 'part', rendition, offsetTicks, bytes: own(...part.pieces) }, (result) => {
       if (result?.type !== 'part') return undefined;
-      return { type: 'part', rendition: number, sizeBytes, samples: result.samples, durationTicks };
+      return { type: 'part', rendition, sizeBytes, samples: result.samples, durationTicks };
     });
   }
 
-  #endSegment(rendition: Rendition, { msn, durationS, init }: Extract<Packaged, { type: 'segment' }>): void {
+  #endSegment(rendition: Rendition, { msn, durationS }: Extract<Packaged, { type: 'segment' }>): void {
     const { segment } = rendition;
     if (segment.type === 'undecided') {
       if (this.#numbers.of(msn) !== undefined) this.#decide(rendition, segment);
       else this.#numbers.leaveOut(msn);
     }
-    const isKept = rendition.segment.type === 'kept';
-    const { number } = rendition;
+    const decided = rendition.segment;
     rendition.segment = LEFT_OUT;
-    if (!isKept || number === undefined || this.#phase.type !== 'writing') return;
-    const timescale = rendition.inits.get(init)?.track.timescale ?? 1;
-    const durationTicks = Math.round(durationS * timescale);
+    if (decided.type !== 'kept') return;
+    const { rendition: number, track } = decided.volume.init.record;
+    const durationTicks = Math.round(durationS * track.timescale);
     const record = { type: 'segment_end', rendition: number, durationTicks } as const;
     this.#post({ type: 'segment_end', rendition: number, record: own(encodeRecord(record)) }, applying(record));
     this.#endWhenTooLong(rendition);
   }
 
   #endRendition(rendition: Rendition): void {
+    const { volume } = rendition;
     rendition.segment = LEFT_OUT;
-    if (rendition.volume === undefined || rendition.number === undefined) return;
     rendition.volume = undefined;
-    this.#post({ type: 'rendition_end', rendition: rendition.number });
+    if (volume !== undefined) this.#post({ type: 'rendition_end', rendition: volume.init.record.rendition });
   }
 
   #endWhenTooLong({ id }: Rendition): void {
@@ -443,11 +447,10 @@ export class SessionRecorder implements Recorder {
     this.#logger.warn({ pendingBytes }, 'recording has a gap, because the disk does not keep up');
   }
 
-  #stop(reason: string): void {
+  #stop(reason: string, { isRetry = false } = {}): void {
     this.#phase = { type: 'stopped', retryAt: this.#options.clock.monotonic() + RETRY_MS };
     this.request.warn('recording_stopped', true);
-    if (!this.#hasStopped) this.#logger.warn({ reason }, 'recording stopped; it goes on once the disk takes it');
-    this.#hasStopped = true;
+    if (!isRetry) this.#logger.warn({ reason }, 'recording stopped; it goes on once the disk takes it');
     this.#leaveOutAll();
   }
 
