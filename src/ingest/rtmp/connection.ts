@@ -131,7 +131,6 @@ export class Connection implements Peer {
   #smallReads = 0;
   /** When the socket is destroyed if the peer has not closed it. Undefined until {@link close}. */
   #closeBy: Milliseconds | undefined;
-  #isClosed = false;
   /** Why it ended, unless it was simply closed. */
   #fault: string | undefined;
   #hasPublished = false;
@@ -169,7 +168,7 @@ export class Connection implements Peer {
     socket.on('data', (slice: Buffer) => this.#onData(slice));
     socket.on('end', () => this.#conversation.lost('closed_by_peer'));
     socket.on('error', (error: NodeJS.ErrnoException) => this.#giveUp(error.code ?? 'socket_error'));
-    socket.on('close', () => this.#onClose());
+    socket.once('close', () => this.#onClose());
   }
 
   /**
@@ -269,7 +268,7 @@ export class Connection implements Peer {
 
   /** Removes a reason to wait. Resumes reading when it was the last one. */
   #goOn(why: Hold): void {
-    if (!this.#holds.delete(why) || this.#holds.size > 0 || this.#isClosed) return;
+    if (!this.#holds.delete(why) || this.#holds.size > 0 || this.#socket.destroyed) return;
     this.#heardAt = this.#now;
     this.#handle(() => this.#readMessages());
     if (this.#holds.size === 0) this.#socket.resume();
@@ -415,8 +414,6 @@ export class Connection implements Peer {
   }
 
   #onClose(): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
     this.#conversation.lost('closed_by_peer');
     this.#report();
     this.#owner.onClosed(this, this.#hasPublished || this.#closeBy !== undefined ? undefined : this.#fault);
