@@ -86,6 +86,16 @@ export const WARNINGS = {
     remedy:
       'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. Then the next session is recorded again.',
   },
+  recording_limit_reached: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: () =>
+      'the recording has ended, because it is as long as a recording may be; stop the encoder and start it again to begin another one',
+    meaning:
+      'The recording is `MILLRACE_RECORDING_MAX_HOURS` long, so it has ended. What was recorded by then is kept, and live viewers miss nothing.',
+    remedy:
+      'Stop the encoder and start it again: that begins a new session, which is recorded. The operator can set a longer limit.',
+  },
   recording_upload_failing: {
     severity: 'notice',
     lastsS: undefined,

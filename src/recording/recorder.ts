@@ -235,6 +235,8 @@ export class SessionRecorder implements Recorder {
     this.#renditionCount = this.#index.renditions.length;
     if (isRetry) this.request.warn('recording_stopped', false);
     if (this.#index.hasEnded) {
+      // It may have ended before a restart of the server.
+      if (this.extent.durationS >= this.#options.maxS) this.request.warn('recording_limit_reached', true);
       this.#phase = { type: 'closed' };
       return;
     }
@@ -428,7 +430,8 @@ export class SessionRecorder implements Recorder {
 
   #endWhenTooLong({ id }: Rendition): void {
     const durationS = this.#index.rendition(id)?.data.durationS ?? 0;
-    if (durationS < this.#options.maxS) return;
+    if (durationS < this.#options.maxS || this.#ended !== undefined) return;
+    this.request.warn('recording_limit_reached', true);
     this.#logger.warn({ durationS }, 'recording ended, because it is as long as a recording may be');
     this.end().catch((error: unknown) => this.#logger.warn({ err: error }, 'recording could not be ended'));
   }

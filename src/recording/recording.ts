@@ -26,6 +26,7 @@ export interface RecordingRequest {
 export type RecordingWarning =
   | 'recording_behind'
   | 'recording_stopped'
+  | 'recording_limit_reached'
   | 'recording_upload_failing'
   | 'recording_over_quota';
 

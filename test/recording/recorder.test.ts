@@ -226,7 +226,7 @@ describe('a recorder', () => {
     );
   });
 
-  test('ends by itself when it is as long as a recording may be', async () => {
+  test('ends by itself when it is as long as a recording may be, and warns, also after a restart', async () => {
     await using studio = new Studio({ maxHours: 10 / 3600 });
     const recorder = studio.begin();
     const { feed } = recorded(recorder, both);
@@ -238,6 +238,10 @@ describe('a recorder', () => {
     await feed.session.end();
     const { durationS } = await recorder.end();
     assert.ok(durationS >= 10 && durationS < 16, `${durationS} s`);
+    const warning = ['recording_limit_reached', true];
+    assert.deepEqual(studio.warnings.splice(0), [warning]);
+    await studio.begin().opened;
+    assert.deepEqual(studio.warnings, [warning]);
   });
 });
 
