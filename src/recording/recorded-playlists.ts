@@ -138,7 +138,10 @@ class Lines {
   /** The lines of each segment. A single text with all of them would be copied for every delta update. */
   readonly #texts: string[] = [];
   readonly #durationsS: number[] = [];
-  /** For each segment, the sum of the stated durations up to its end, in {@link UNITS_PER_S}. */
+  /**
+   * For each segment, the sum of the stated durations up to its end, in {@link UNITS_PER_S}. It includes segments that only other
+   * renditions have and the lengthened end, which {@link durationsBefore} does not.
+   */
   readonly #sums: number[] = [];
   /** The index of the next segment in the rendition's table. */
   #next: number | undefined;
