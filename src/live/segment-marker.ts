@@ -22,6 +22,11 @@ const DESIRED_DURATION_S = 2;
  * {@link TARGET_ROUNDING_S}, because segments that are cut then are longer by this.
  */
 const LEADER_LATE_S = 0.35;
+/**
+ * How long after a cut it is made while the leader is absent. A leader that comes back is placed at a time that is rounded, so without this
+ * its first segment could begin before a segment that was cut just before.
+ */
+const CUT_AFTER_S = 0.005;
 /** The number of remembered cuts, far more than the renditions can be apart. */
 const REMEMBERED_CUTS = 64;
 
@@ -116,7 +121,7 @@ export class SegmentMarker {
       const phase = this.#phase;
       if (phase.startS === undefined) return;
       const startS = phase.startS + this.#targetDurationS + LEADER_LATE_S;
-      if (seconds <= startS) return;
+      if (seconds <= startS + CUT_AFTER_S) return;
       const missed = this.#cut(startS, false);
       this.#phase = phase.type === 'waiting' ? { ...phase, startS } : { ...phase, startS, isDue: true, missed };
     }

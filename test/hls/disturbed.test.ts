@@ -366,6 +366,21 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('pause' as const), seconds: duration }),
 );
 
+test('every rule is kept when a publisher comes back at the very moment at which a segment would begin', async () => {
+  const feed = new Feed({
+    ...both,
+    fps: 12,
+    gop: 38,
+    rounded: false,
+    presentation: { targetDurationS: 2, windowS: 12 },
+  });
+  await feed.watch(10.6);
+  await feed.watch(3.6, { video: true });
+  await feed.pause(4.7);
+  await feed.watch(4);
+  assert.deepEqual(await feed.violations({ stepS: 3.5, variableFrameRate: true, lossy: true }), []);
+});
+
 test('every rule is kept for any behaviour of a publisher', async () => {
   await fc.assert(
     fc.asyncProperty(
