@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
-import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 interface AttemptEvent {
@@ -39,7 +39,7 @@ async function followEvents(server: TestServer): Promise<{ readonly events: read
 
 suite('an encoder that fails', () => {
   test('is named at once in the event stream and in the list, whatever is wrong with its key', async (t) => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const stream = await server.api.createStream({ name: 'show', profiles: [] });
     const followed = await followEvents(server);
     t.after(() => followed.close());
@@ -74,7 +74,7 @@ suite('an encoder that fails', () => {
   });
 
   test('is told apart from one that stops by itself when its connection is lost', async (t) => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const stream = await server.api.createStream({ name: 'show', profiles: [] });
     const followed = await followEvents(server);
     t.after(() => followed.close());

@@ -9,7 +9,7 @@ import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type BarePlayer, serveBarePlayer } from './bare-player.ts';
 import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
@@ -38,7 +38,7 @@ describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   before(async () => {
     browser = parts.use(await launchChromium());
     bare = parts.use(await serveBarePlayer());
-    server = parts.use(await startServerProcess());
+    server = parts.use(await startServerProcess({ settings: CHEAP }));
   });
   after(() => parts.disposeAsync());
 
@@ -96,7 +96,7 @@ describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   });
 
   test('after the server was killed and started again, the encoder’s return continues the session and the page plays by itself', async () => {
-    const killed = await startServerProcess();
+    const killed = await startServerProcess({ settings: CHEAP });
     const { dataDir, apiKey } = killed;
     parts.use(killed);
     const stream = await killed.api.createStream();

@@ -14,7 +14,7 @@ import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startDeployedNginx, startNginx } from './nginx.ts';
@@ -33,7 +33,7 @@ describe('behind nginx as a cache', { ...NEEDS_NGINX, concurrency: true }, () =>
   let indexUrl: string;
 
   before(async () => {
-    server = parts.use(await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } }));
+    server = parts.use(await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } }));
     proxy = parts.use(await startNginx(`127.0.0.1:${server.httpPort}`));
     stream = await server.api.createStream();
     const video = { width: 320, height: 180, bitrateBps: 400_000 };
@@ -128,7 +128,9 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
     const folder = await mkdtemp(join(tmpdir(), 'millrace-caches-'));
     parts.defer(() => rm(folder, { recursive: true }));
     const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder, certificate);
-    const server = parts.use(await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } }));
+    const server = parts.use(
+      await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } }),
+    );
     proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
     const stream = await server.api.createStream();
     const video = { width: 320, height: 180, bitrateBps: 400_000 };

@@ -10,8 +10,8 @@ import { readTrack } from '../support/iso-bmff.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
-import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertAligned,

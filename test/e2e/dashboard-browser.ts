@@ -5,7 +5,7 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 
 /** The window of a desktop. */
 export const DESK = { viewport: { width: 1280, height: 800 } };
@@ -40,7 +40,7 @@ export interface TestDashboard extends AsyncDisposable {
 /** Starts the server and the browser. */
 export async function startDashboard(): Promise<TestDashboard> {
   await using parts = new AsyncDisposableStack();
-  const server = parts.use(await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } }));
+  const server = parts.use(await startServerProcess({ settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } }));
   const chromium = parts.use(await launchChromium());
   const stream = await server.api.createStream({ name: 'the evening show' });
   await server.api.createStream({ name: SCRIPT });

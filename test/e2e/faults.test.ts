@@ -21,7 +21,7 @@ import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -118,7 +118,7 @@ describe('while a stream is live', { concurrency: true }, () => {
   });
 
   test('SIGTERM answers held requests, tells the encoder, and ends the server', async () => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const stream = await server.api.createStream();
     await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
     const url = await firstMediaPlaylist(server.playlistUrl(stream.playbackId));

@@ -9,7 +9,7 @@ import type { SamplesSchema } from '#api/schemas/sample.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
 import { startEncoder } from '../support/external-encoder.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { startServerProcess } from '../support/server.ts';
+import { CHEAP, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -20,7 +20,7 @@ const near = (actual: number | undefined, expected: number, tolerance: number, w
 
 suite('the health of a stream', () => {
   test('is measured while the stream is live, names its problems, and is null before and after', async () => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const small = { name: 'small', bitrate: 300_000, fps: 15, width: 320, height: 180 };
     const huge = { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1920, height: 1080 };
     const created = await server.api.createStream({ profiles: [small, huge] });
@@ -78,7 +78,7 @@ suite('the health of a stream', () => {
   });
 
   test('warns about a video that is black, and keeps samples of the received media', needs('ffmpeg'), async () => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const small = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
     const { id, streamKey } = await server.api.createStream({ profiles: [small] });
     const picture = ['-re', '-f', 'lavfi', '-i', 'color=black:size=640x360:rate=30'];

@@ -13,7 +13,7 @@ import { fixtureTags } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { get, mediaPlaylistUris } from './viewer.ts';
@@ -29,6 +29,7 @@ let server: ServerProcess;
 before(async () => {
   server = await startServerProcess({
     settings: {
+      ...CHEAP,
       MILLRACE_SEGMENT_TARGET_DURATION_S: String(TARGET_DURATION_S),
       MILLRACE_PLAYLIST_WINDOW_S: String(WINDOW_S),
       MILLRACE_RECONNECT_WINDOW_S: String(RECONNECT_WINDOW_S),
@@ -186,7 +187,7 @@ describe('a stream', { concurrency: true }, () => {
     ['stop', 'SIGTERM'],
   ] as const) {
     test(`continues in the same session, with larger numbers, when the server ended by ${signal} and was restarted`, async () => {
-      const first = await startServerProcess();
+      const first = await startServerProcess({ settings: CHEAP });
       await using _first = first;
       const stream = await first.api.createStream();
       await using before = await RtmpClient.publish(first.rtmpPort, stream.streamKey);

@@ -8,7 +8,7 @@ import { fixtureTags } from '../support/flv-file.ts';
 import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { type Answer, get, mediaPlaylistUris, nextDirectives } from './viewer.ts';
 
@@ -25,7 +25,11 @@ let indexUrl: string;
 let playlistUrl: string;
 
 before(async () => {
-  const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: String(TARGET_DURATION_S), MILLRACE_PLAYLIST_WINDOW_S: '12' };
+  const settings = {
+    ...CHEAP,
+    MILLRACE_SEGMENT_TARGET_DURATION_S: String(TARGET_DURATION_S),
+    MILLRACE_PLAYLIST_WINDOW_S: '12',
+  };
   server = parts.use(await startServerProcess({ settings }));
   const stream = await server.api.createStream();
   parts.use(await startPublisher({ url: server.rtmpUrl(stream.streamKey) }));

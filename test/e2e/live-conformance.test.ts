@@ -7,6 +7,7 @@ import { type Attributes, type PlaylistSegment, readMediaPlaylist } from '../sup
 import { readTrack } from '../support/iso-bmff.ts';
 import type { AudioJob, VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
+import { CHEAP } from '../support/server.ts';
 import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import {
   assertAligned,
@@ -152,7 +153,7 @@ for (const run of RUNS) {
 
 async function record(run: Run): Promise<Watched> {
   const media = await recordMedia(run.media);
-  await using server = await startSteppedServer({ settings: run.settings });
+  await using server = await startSteppedServer({ settings: { ...CHEAP, ...run.settings } });
   const stream = await server.api.createStream();
   const watched = await publishWatched(server, stream, inTime(media));
   const logged = server.logLines.map((line) => JSON.parse(line) as { level: number; code?: string });

@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { transcodersOf } from '../support/children.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { startServerProcess } from '../support/server.ts';
+import { CHEAP, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const NEEDS_PROC = {
@@ -14,7 +14,7 @@ const NEEDS_PROC = {
 };
 
 test('a server that transcodes and answers viewers has loaded no native module', NEEDS_PROC, async () => {
-  await using server = await startServerProcess();
+  await using server = await startServerProcess({ settings: CHEAP });
   const profile = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
   const { streamKey, playbackId } = await server.api.createStream({ profiles: [profile] });
   await using _publisher = await startPublisher({

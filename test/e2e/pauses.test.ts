@@ -8,7 +8,8 @@ import type { ProfileObject } from '../support/api-client.ts';
 import type { Decoded } from '../support/decode.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP } from '../support/server.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import {
   assertEveryFrame,
   assertLoaded,

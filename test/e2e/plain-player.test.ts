@@ -11,7 +11,7 @@ import { after, before, describe, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
 import { decode } from '../support/decode.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { everyRenditionHasSegment } from './viewer.ts';
@@ -25,7 +25,7 @@ describe('ffmpeg as a player', { ...needs('ffmpeg'), concurrency: true }, () => 
   let server: ServerProcess;
 
   before(async () => {
-    const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: '2', MILLRACE_PLAYLIST_WINDOW_S: '12' };
+    const settings = { ...CHEAP, MILLRACE_SEGMENT_TARGET_DURATION_S: '2', MILLRACE_PLAYLIST_WINDOW_S: '12' };
     server = await startServerProcess({ settings });
   });
   after(() => server[Symbol.asyncDispose]());

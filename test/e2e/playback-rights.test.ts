@@ -17,7 +17,7 @@ import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { signToken } from '../support/playback-rights.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
@@ -89,7 +89,9 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
     parts.defer(() => rm(folder, { recursive: true }));
     const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder, certificate);
     server = parts.use(
-      await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback', MILLRACE_LOG_LEVEL: 'debug' } }),
+      await startServerProcess({
+        settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback', MILLRACE_LOG_LEVEL: 'debug' },
+      }),
     );
     proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
     live = parts.use(await publishRestricted(server));
@@ -272,7 +274,7 @@ test('a stream is refused and shown on another node as on its own, and a change 
 });
 
 test('the player page of a stream with allowed origins can be framed by these only', NEEDS_CHROMIUM, async () => {
-  await using server = await startServerProcess();
+  await using server = await startServerProcess({ settings: CHEAP });
   const pages = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end(`<iframe id="embed" src="${decodeURIComponent(request.url!.slice(2))}"></iframe>`);
@@ -296,7 +298,7 @@ test('the player page of a stream with allowed origins can be framed by these on
 });
 
 test("the owner's server admits viewers, delays only its own streams, and is asked through the guard", async () => {
-  await using server = await startServerProcess({ settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
+  await using server = await startServerProcess({ settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
   const asked: string[] = [];
   const receiver = createServer((request, response) => {
     let body = '';
@@ -361,7 +363,10 @@ test('no gate call goes to an address that only this machine can reach, unless t
     let policy: object;
     let apiKey: string;
     {
-      await using lab = await startServerProcess({ dataDir, settings: { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
+      await using lab = await startServerProcess({
+        dataDir,
+        settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' },
+      });
       const hook = await lab.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
       policy = { type: 'webhook', webhookId: ((await hook.json()) as { id: string }).id };
       apiKey = lab.apiKey;

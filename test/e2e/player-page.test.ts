@@ -11,7 +11,7 @@ import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 import { variantsListed } from './viewer.ts';
@@ -31,7 +31,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   let chromium: TestBrowser;
 
   before(async () => {
-    server = parts.use(await startServerProcess());
+    server = parts.use(await startServerProcess({ settings: CHEAP }));
     chromium = parts.use(await launchChromium());
   });
   after(() => parts.disposeAsync());

@@ -9,7 +9,7 @@ import { NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { openPlayers, type Players } from '../support/players/all-players.ts';
 import type { PlayerReport, Playing, ShownFrame } from '../support/players/player.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -36,7 +36,7 @@ let players: Players;
 
 describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => skip !== false) ?? false }, () => {
   before(async () => {
-    server = parts.use(await startServerProcess());
+    server = parts.use(await startServerProcess({ settings: CHEAP }));
     players = parts.use(await openPlayers());
   });
   after(() => parts.disposeAsync());

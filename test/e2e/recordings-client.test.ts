@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Livepeer } from 'livepeer';
 import { startPublisher } from '../support/publisher.ts';
-import { startServer } from '../support/server.ts';
+import { CHEAP, startServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const ok = async (url: string | undefined, init?: RequestInit): Promise<Response> => {
@@ -24,7 +24,7 @@ async function mustBeMp4(url: string | undefined): Promise<void> {
 }
 
 test('a live stream is recorded, clipped, downloaded and deleted with the official client', async () => {
-  await using server = await startServer({ settings: { MILLRACE_SEGMENT_TARGET_DURATION_S: '2' } });
+  await using server = await startServer({ settings: { ...CHEAP, MILLRACE_SEGMENT_TARGET_DURATION_S: '2' } });
   const client = new Livepeer({ apiKey: server.apiKey, serverURL: `${server.url}/api` });
   const { stream } = await client.stream.create({ name: 'recorded', record: true, profiles: [] });
   assert.ok(stream?.id && stream.playbackId && stream.streamKey);

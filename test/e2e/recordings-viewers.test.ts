@@ -12,8 +12,9 @@ import { recordedViolations } from '../support/event-playlist-rules.ts';
 import { checkMultivariant } from '../support/hls-rules.ts';
 import { signToken } from '../support/playback-rights.ts';
 import { openPlayers } from '../support/players/all-players.ts';
+import type { Player } from '../support/players/player.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { positionOf, untilPlaying, untilShown } from './player-page.ts';
@@ -37,7 +38,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
   let server: ServerProcess;
   let chromium: TestBrowser;
   before(async () => {
-    server = parts.use(await startServerProcess());
+    server = parts.use(await startServerProcess({ settings: CHEAP }));
     chromium = parts.use(await launchChromium());
   });
   after(() => parts.disposeAsync());
@@ -293,11 +294,10 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
 
 const needed = [NEEDS_CHROMIUM, needs('ffmpeg'), needs('gst-launch-1.0')];
 describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => skip !== false) ?? false }, () => {
-  /** Each player takes as long to play it. */
   const LENGTH_S = 6;
 
   test('play a recording from its start to its end', async () => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     await using players = await openPlayers();
     const stream = await server.api.createStream({ record: true });
     await using publisher = await startPublisher({
@@ -315,7 +315,7 @@ describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => 
     };
     await waitFor(hasEnded, { what: 'the end of the recording', timeoutMs: 60_000 });
     const url = new URL(`${info!.folder}index.m3u8`, infoUrl).href;
-    for (const player of players.all) {
+    const playToItsEnd = async (player: Player) => {
       await using playing = await player.play(url);
       const look = async () => {
         const { fatal, ended } = await playing.report();
@@ -326,6 +326,7 @@ describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => 
       const counters = new Set((await playing.report()).frames.map(({ counter }) => counter));
       assert.ok(counters.size >= (LENGTH_S - 1) * FPS * 0.8, `${player.name} showed ${counters.size} frames`);
       assert.ok(Math.min(...counters) <= FPS, `${player.name} began with frame ${Math.min(...counters)}`);
-    }
+    };
+    await Promise.all(players.all.map(playToItsEnd));
   });
 });

@@ -15,8 +15,8 @@ import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.t
 import { startPublisher } from '../support/publisher.ts';
 import { liveEdge, runEnds } from '../support/recorded-ends.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import { startServerProcess, type TestServer } from '../support/server.ts';
-import { CHEAP, inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 

@@ -17,7 +17,7 @@ import { readTrack } from '../support/iso-bmff.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { inTime, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
@@ -211,7 +211,7 @@ for (const run of RUNS) {
 }
 
 test('a stream with an empty list of profiles has its source only, and no transcoder', async () => {
-  await using server = await startServerProcess();
+  await using server = await startServerProcess({ settings: CHEAP });
   const { id, streamKey, playbackId } = await server.api.createStream({ profiles: [] });
   await using _publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
   const index = await waitFor(async () => indexOf(server, playbackId), { what: 'the stream to be there' });
@@ -254,7 +254,7 @@ interface Switched {
 }
 
 async function switchThroughLadder(): Promise<Switched> {
-  await using server = await startServerProcess();
+  await using server = await startServerProcess({ settings: CHEAP });
   const profiles = [
     { name: 'middle', bitrate: 500_000, fps: 0, width: WIDTHS.middle, height: 224 },
     { name: 'small', bitrate: 250_000, fps: 0, width: WIDTHS.small, height: 180 },

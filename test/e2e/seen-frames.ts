@@ -49,7 +49,8 @@ export async function readFrames(page: Page): Promise<void> {
 
 /** The frames that were shown so far. */
 export async function seen(page: Page): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number }> {
-  return await page.evaluate('({ ...seen })');
+  // As JSON: Playwright's own serializer takes many times as long for thousands of frames.
+  return JSON.parse(await page.evaluate<string>('JSON.stringify(seen)'));
 }
 
 /** Waits until the page shows a frame that was drawn at or after a given moment, and returns the first one. */

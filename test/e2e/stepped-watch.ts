@@ -9,7 +9,7 @@ import { get, startWatching, type Watched, type Watching } from './viewer.ts';
 
 /** A time limit that is far longer than any of these runs. */
 const TIME_LIMIT_MS = 240_000;
-const MOMENT_EVERY_MS = 100;
+const MOMENT_EVERY_MS = 500;
 
 /** The length of media that is enough for a viewer to start, whatever is transcoded. */
 const STARTS_AFTER_MS = 2500;

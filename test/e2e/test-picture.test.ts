@@ -4,14 +4,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { startPublisher } from '../support/publisher.ts';
-import { startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const start = (server: TestServer, id: string) => server.api.request('POST', `/stream/${id}/test-picture`);
 
 suite('the test picture', () => {
   test('can be watched, says what it is, makes room for an encoder, and stops when asked', async (t) => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const profile = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
     const stream = await server.api.createStream({ name: 'first', profiles: [profile] });
     const read = () => server.api.getStream(stream.id);
@@ -46,7 +46,7 @@ suite('the test picture', () => {
   });
 
   test('is for those who may publish, and a server publishes only a few', async () => {
-    await using server = await startServerProcess();
+    await using server = await startServerProcess({ settings: CHEAP });
     const streams = await Promise.all(
       Array.from({ length: 5 }, (_, index) => server.api.createStream({ name: `${index}`, profiles: [] })),
     );

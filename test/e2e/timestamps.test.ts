@@ -6,7 +6,7 @@ import { before, describe, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
 import type { FlvFileTag } from '../support/flv-file.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import type { TestServer } from '../support/server.ts';
+import { CHEAP, type TestServer } from '../support/server.ts';
 import { type Sending, startSteppedServer } from '../support/stepped-server.ts';
 import { assertEveryFrame, assertLoaded, assertMedia, assertRules, decodeRuns, seenSegments } from './judge.ts';
 import { publishWatched, type SteppedViewer, startSteppedViewer } from './stepped-watch.ts';
@@ -166,7 +166,7 @@ async function show(
   tags: readonly Sending[],
   { joinAtMs, beginsAtMs }: { readonly joinAtMs?: number; readonly beginsAtMs?: number } = {},
 ): Promise<Shown> {
-  await using server = await startSteppedServer();
+  await using server = await startSteppedServer({ settings: CHEAP });
   const stream = await server.api.createStream();
   let late: SteppedViewer | undefined;
   const watched = await publishWatched(server, stream, tags, {

@@ -19,7 +19,7 @@ import { fingerprintAt, makeCertificate, type TestCertificate, writeCertificate 
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
 import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
@@ -143,7 +143,7 @@ describe('in TLS', () => {
   test('the player page plays through nginx as deploy/nginx.conf sets it up', {
     skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
   }, async () => {
-    await using behind = await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } });
+    await using behind = await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
     const proxied = await behind.api.createStream();
     await using _publisher = await startPublisher({ url: behind.rtmpUrl(proxied.streamKey), video: VIDEO });
     const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
@@ -164,7 +164,7 @@ describe('in TLS', () => {
   test('the dashboard signs in, gets events and plays a preview through nginx as deploy/nginx.conf sets it up', {
     skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
   }, async () => {
-    await using behind = await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } });
+    await using behind = await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
     const { id, streamKey } = await behind.api.createStream({ name: 'behind nginx' });
     const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
     await using nginx = await startDeployedNginx(new URL(behind.url).host, files);

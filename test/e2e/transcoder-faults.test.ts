@@ -13,8 +13,8 @@ import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import type { PlaylistSegment } from '../support/hls-playlist.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { recordMedia } from '../support/recorded-media.ts';
-import { type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
-import { CHEAP, inTime, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
+import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
+import { inTime, STEP_MS, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertEveryFrame,

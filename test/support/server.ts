@@ -23,6 +23,9 @@ import { waitFor } from './wait-for.ts';
 const START_LIMIT_MS = 120_000;
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 
+/** Settings of a server in tests that do not look at the quality of renditions. */
+export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
+
 /** How to start a server. */
 export interface ServerOptions {
   /** Settings with their `MILLRACE_` prefix. */

@@ -18,8 +18,6 @@ export const STEP_MS = 200;
 const TURN_MS = 300;
 /** Rates are limited by the clock that a test moves, so the limits must not be reached. */
 const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
-/** Settings of a server in tests that do not look at the quality of renditions. */
-export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
 /** The longest wait for a transcoder to start, on a machine that may be busy. */
 const STEP_TIMEOUT_MS = 60_000;
 

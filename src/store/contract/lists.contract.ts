@@ -66,7 +66,7 @@ export function listsContract(name: string, open: OpenStore): void {
             const { store } = fixture;
             const [mine, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
             const made = rows.map(({ isMine, ...row }) => someStream(isMine ? mine.id : other.id, row));
-            for (const stream of made) await store.streams.create(stream, someReceipt());
+            await Promise.all(made.map((stream) => store.streams.create(stream, someReceipt())));
             const one = nth === undefined ? undefined : made[nth];
             const filter: ListFilter = { ...asked, ...(one && { [by]: one[by] }) };
             const scope = isEverybody ? 'everyone' : mine.id;
@@ -122,9 +122,9 @@ export function listsContract(name: string, open: OpenStore): void {
             const { store } = fixture;
             const [mine, other] = [await store.users.ensure(someUser()), await store.users.ensure(someUser())];
             const streams = [mine, mine, other].map(({ id }) => someStream(id));
-            for (const stream of streams) await store.streams.create(stream, someReceipt());
+            await Promise.all(streams.map((stream) => store.streams.create(stream, someReceipt())));
             const made = rows.map(({ nthStream: of, ...row }) => someSession(streams[of]!, row));
-            for (const session of made) await store.sessions.create(session);
+            await Promise.all(made.map((session) => store.sessions.create(session)));
             const one = nth === undefined ? undefined : made[nth];
             const parentId = nthStream === undefined ? undefined : streams[nthStream]!.id;
             const filter: ListFilter = { ...asked, ...(one && { [by]: one[by] }), ...(parentId && { parentId }) };

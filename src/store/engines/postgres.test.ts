@@ -32,8 +32,12 @@ const unknown = isMillraceError('outcome_unknown');
 /** When a connection breaks during a write, the error depends on the moment at which it breaks. */
 const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
+/** The URL of a database with the tables of an empty store, which is copied where a test does not look at how they are made. */
+let emptyStore: string;
 before(async () => {
   server = await startPostgres();
+  emptyStore = await server.newDatabase();
+  await (await openStoreOn(emptyStore))[Symbol.asyncDispose]();
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
@@ -87,15 +91,10 @@ async function lockThings(url: string): Promise<() => Promise<void>> {
   };
 }
 
-storeContract('PostgreSQL', async () =>
-  openStore({
-    dataDir: newFolder(),
-    databaseUrl: new Secret(await server.newDatabase()),
-    exclusive: true,
-    logger: silentLogger,
-    ...PATIENT,
-  }),
-);
+const openStoreOn = (url: string) =>
+  openStore({ dataDir: newFolder(), databaseUrl: new Secret(url), exclusive: true, logger: silentLogger, ...PATIENT });
+
+storeContract('PostgreSQL', async () => openStoreOn(await server.newDatabase(emptyStore)));
 
 describe('a write', () => {
   it('is all or nothing', async () => {

@@ -1,0 +1,53 @@
+/**
+ * Runs the test files in a few processes, each of which takes the next file when it has finished one.
+ *
+ *     node test/suite/main.ts [unit | e2e]
+ */
+import { globSync } from 'node:fs';
+import { join } from 'node:path';
+import { finished } from 'node:stream/promises';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { filesLeft, makeQueue } from './queue.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** Enough that both cores of a small machine have work while most tests wait for players, programs or databases. */
+const PROCESSES = 5;
+const ALL = '{bench,src,test,web}/**/*.test.ts';
+/** The end-to-end tests. All others are unit tests. */
+const END_TO_END = 'test/{cli,e2e,ingest}/*.test.ts';
+/** The files that take longest. They run first, so that no process still has one when the others have finished. */
+const FIRST = [
+  'test/e2e/{recordings-viewers,cluster-faults*,playback-rights,codecs,players,pauses,renditions,recordings,dashboard*}.test.ts',
+  'src/transcode/process-transcoder.test.ts',
+  'src/store/engines/*.test.ts',
+];
+
+const all = globSync(ALL, { cwd: ROOT }).sort();
+const endToEnd = new Set(globSync(END_TO_END, { cwd: ROOT }));
+const first = new Set(globSync(FIRST, { cwd: ROOT }));
+const [which] = process.argv.slice(2);
+const wanted = all.filter((file) => which === undefined || endToEnd.has(file) === (which === 'e2e'));
+const rank = (file: string) => (first.has(file) ? 0 : endToEnd.has(file) ? 1 : 2);
+using queue = makeQueue(wanted.toSorted((a, b) => rank(a) - rank(b)));
+
+const results = run({
+  files: Array.from({ length: PROCESSES }, () => join(import.meta.dirname, 'runner.ts')),
+  concurrency: PROCESSES,
+  env: {
+    ...process.env,
+    MILLRACE_TEST_QUEUE: queue.folder,
+    NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/millrace'),
+  },
+});
+results.on('test:summary', ({ success }) => {
+  if (!success) process.exitCode = 1;
+});
+const report = results.compose(spec);
+report.pipe(process.stdout);
+await finished(report);
+const left = filesLeft(queue.folder);
+if (left.length > 0) {
+  process.exitCode = 1;
+  console.error(`Not run, because every process ended before: ${left.join(', ')}`);
+}

@@ -1,0 +1,52 @@
+/**
+ * Runs test files one after the other in this process, each as a suite that is named after its file, until none is left in the queue. Loading
+ * the service's modules costs more CPU time than the tests of most files, and here it is done once for many of them. `main.ts` starts several
+ * of these processes.
+ */
+import { join } from 'node:path';
+import { after, describe } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { takeFile } from './queue.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+/** The longest that a file may take, on a machine that may be busy. */
+const FILE_LIMIT_MS = 600_000;
+
+/** A thread that is told each file in turn, and kills the process when one takes too long, even if the main thread is blocked. */
+const WATCHDOG = `
+  const { writeSync } = require('node:fs');
+  const { parentPort, workerData: limitMs } = require('node:worker_threads');
+  let timer;
+  parentPort.on('message', (file) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      writeSync(2, file + ' did not end within ' + limitMs / 1000 + ' s\\n');
+      process.kill(process.pid, 'SIGKILL');
+    }, limitMs);
+  });`;
+
+const queue = process.env.MILLRACE_TEST_QUEUE!;
+const watchdog = new Worker(WATCHDOG, { eval: true, workerData: FILE_LIMIT_MS });
+watchdog.unref();
+const taken: string[] = [];
+for (let file = takeFile(queue); file !== undefined; file = takeFile(queue)) {
+  taken.push(file);
+  watchdog.postMessage(file);
+  await runFile(file);
+}
+// A process that does not end after its last file is killed, too.
+watchdog.postMessage(`What one of these files left open: ${taken.join(', ')}`);
+
+/** Resolves when all tests and hooks of the file have ended. Its hooks belong to its suite, so they concern no other file. */
+function runFile(file: string): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  describe(file, async () => {
+    try {
+      await import(pathToFileURL(join(ROOT, file)).href);
+    } finally {
+      after(() => resolve());
+    }
+  });
+  return promise;
+}
