@@ -41,6 +41,9 @@ class Recording {
   readonly warnings: TranscoderWarning[] = [];
   readonly restarts: TranscoderRestart[] = [];
   readonly #ended = { value: false };
+  readonly #restarted = Promise.withResolvers<void>();
+  /** Resolves when the first worker has ended, before the next one starts. */
+  readonly restarted = this.#restarted.promise;
 
   readonly onTrack = (id: string, track: VideoTrack) =>
     void this.tracks.set(id, [...(this.tracks.get(id) ?? []), track]);
@@ -56,7 +59,10 @@ class Recording {
   };
   readonly onPicture = (picture: Picture) => void this.pictures.push(picture);
   readonly onWarning = (warning: TranscoderWarning) => void this.warnings.push(warning);
-  readonly onRestart = (restart: TranscoderRestart) => void this.restarts.push(restart);
+  readonly onRestart = (restart: TranscoderRestart) => {
+    this.restarts.push(restart);
+    this.#restarted.resolve();
+  };
 
   end(): void {
     this.#ended.value = true;
@@ -168,7 +174,7 @@ it('transcodes audio to AAC at its time, whatever happens to the video', async (
     ['mp4a.40.2'],
   );
   process.kill(transcoder.stats.pid!, 'SIGKILL');
-  await until('the kill to be noticed', () => recording.restarts.length === 1);
+  await recording.restarted;
   for (const packet of lost!) transcoder.write(asEvent(packet));
   await running(transcoder);
   for (const packet of after!) transcoder.write(asEvent(packet));

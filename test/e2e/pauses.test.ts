@@ -121,7 +121,7 @@ describe('a source of few frames per second', { concurrency: 2 }, () => {
     { num: 5, den: 1 },
   ]) {
     test(`at ${fps.num / fps.den}, has as many in its renditions, each in its time, without a gap`, async () => {
-      const durationS = 12;
+      const durationS = 8;
       const watched = await record({ durationS, pauses: [], fps });
       // A frame until its duration is known, one in the encoder, and the one that has not come yet.
       const stepS = Math.max(STEP_S, (3 * fps.den) / fps.num);
@@ -137,7 +137,7 @@ describe('a source of few frames per second', { concurrency: 2 }, () => {
 describe('a source that declares thirty frames per second and sends', { concurrency: 2 }, () => {
   for (const rate of [2, 3]) {
     test(`${rate}, has as many in its renditions, each in its time, without a gap`, async () => {
-      const durationS = 12;
+      const durationS = 8;
       const between = Array.from({ length: durationS * rate }, (_, index) => ({
         fromS: index / rate + 0.5 / FPS,
         untilS: (index + 1) / rate - 0.5 / FPS,

@@ -12,7 +12,7 @@ import { filesLeft, makeQueue } from './queue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Enough that both cores of a small machine have work while most tests wait for players, programs or databases. */
-const PROCESSES = 5;
+const PROCESSES = 6;
 const ALL = '{bench,src,test,web}/**/*.test.ts';
 /** The end-to-end tests. All others are unit tests. */
 const END_TO_END = 'test/{cli,e2e,ingest}/*.test.ts';

@@ -12,7 +12,11 @@ import { findBeeps } from './test-pattern.ts';
 /** What the child answers. */
 export type DecodeReply = { readonly decoded: Decoded } | { readonly error: string };
 
-process.once('message', (bytes: Uint8Array) => void answer(bytes));
+/** One answer after the other, so that each has its own complaints. */
+let last = Promise.resolve();
+process.on('message', (bytes: Uint8Array) => {
+  last = last.then(() => answer(bytes));
+});
 
 async function answer(bytes: Uint8Array): Promise<void> {
   const complaints: string[] = [];
@@ -28,7 +32,6 @@ async function answer(bytes: Uint8Array): Promise<void> {
     process.send?.({ error: [String(error), ...complaints].join('\n') });
   } finally {
     rmSync(folder, { recursive: true });
-    process.disconnect?.();
   }
 }
 

@@ -1,8 +1,7 @@
 /**
  * Decodes media like a player, in a child process with FFmpeg 8, and reports which frames came out and when it beeps.
  */
-import { fork } from 'node:child_process';
-import { once } from 'node:events';
+import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { DecodeReply } from './decode-child.ts';
 import type { FrameCode } from './frame-code.ts';
@@ -35,23 +34,59 @@ export interface DecodedAudio {
   readonly beepsS: readonly number[];
 }
 
+/** The process that decodes, and who waits for its answers, in their order. */
+interface Decoder {
+  readonly child: ChildProcess;
+  readonly waiting: PromiseWithResolvers<DecodeReply>[];
+  idle?: NodeJS.Timeout;
+}
+
+/** Starting a process costs more CPU time than decoding some seconds, so one is used until nothing was decoded for this long. */
+const IDLE_MS = 2000;
+let running: Decoder | undefined;
+
 /**
  * Decodes a whole file: an fMP4 init segment and the segments or parts that follow it joined, an FLV, whatever FFmpeg reads.
  * @throws {Error} when nothing in it can be decoded, or the decoder crashed
  */
 export async function decode(pieces: readonly Uint8Array[]): Promise<Decoded> {
+  running ??= start();
+  const decoder = running;
+  clearTimeout(decoder.idle);
+  decoder.child.ref();
+  decoder.child.channel!.ref();
+  const answer = Promise.withResolvers<DecodeReply>();
+  decoder.waiting.push(answer);
+  decoder.child.send(Buffer.concat(pieces));
+  const reply = await answer.promise;
+  if ('error' in reply) throw new Error(reply.error);
+  return reply.decoded;
+}
+
+function start(): Decoder {
   const child = fork(join(import.meta.dirname, 'decode-child.ts'), [], {
     execArgv: [],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     serialization: 'advanced',
   });
-  let reply: DecodeReply | undefined;
-  child.on('message', (message: DecodeReply) => {
-    reply = message;
+  const decoder: Decoder = { child, waiting: [] };
+  child.on('message', (reply: DecodeReply) => {
+    decoder.waiting.shift()?.resolve(reply);
+    if (decoder.waiting.length > 0) return;
+    // It does not keep the test's process alive, and ends with it.
+    child.unref();
+    child.channel!.unref();
+    decoder.idle = setTimeout(() => end(decoder), IDLE_MS).unref();
   });
-  child.send(Buffer.concat(pieces));
-  await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
-  if (reply === undefined) throw new Error(`the decoder crashed (${child.signalCode ?? child.exitCode})`);
-  if ('error' in reply) throw new Error(reply.error);
-  return reply.decoded;
+  child.on('error', () => {}); // it did not start, or a message did not reach it: its end follows
+  child.once('exit', (code, signal) => {
+    if (running === decoder) running = undefined;
+    for (const { reject } of decoder.waiting) reject(new Error(`the decoder crashed (${signal ?? code})`));
+  });
+  return decoder;
+}
+
+function end(decoder: Decoder): void {
+  if (running === decoder) running = undefined;
+  decoder.child.disconnect();
 }

@@ -490,7 +490,7 @@ function assetLists(fixture: Fixture): void {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: 25 },
     );
   });
 }

@@ -85,7 +85,7 @@ export function listsContract(name: string, open: OpenStore): void {
             if (scope !== 'everyone') assert.equal(listed.length, expected.length);
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 25 },
       );
     });
 
@@ -146,7 +146,7 @@ export function listsContract(name: string, open: OpenStore): void {
             if (scope !== 'everyone') assert.equal(listed.length, expected.length);
           },
         ),
-        { numRuns: 40 },
+        { numRuns: 25 },
       );
     });
 
