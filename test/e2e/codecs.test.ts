@@ -32,7 +32,7 @@ import { publishWatched, startSteppedViewer } from './stepped-watch.ts';
 import { variantsListed, type Watched } from './viewer.ts';
 
 const FPS = 30;
-const DURATION_S = 4;
+const DURATION_S = 6;
 /** When the transcoder is killed, in milliseconds since the start of the publish: between two beeps. */
 const KILLED_AT_MS = 3400;
 /** More than the length of an audio packet. */
