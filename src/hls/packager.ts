@@ -185,6 +185,11 @@ export class Packager {
    *   last part of one track is after the end of another
    */
   end(untilS: number): void {
+    // Shaka 5.2 that is loading the announced part of a segment goes on with the next segment, and waits for ever when there is none.
+    if (this.window.open?.parts.length === 0) {
+      if (this.#parts.first === undefined) this.#flush();
+      else this.#parts.finish();
+    }
     const first = this.#parts.first ?? this.#shown?.packet;
     const { open } = this.window;
     if (open !== undefined && open.parts.length > 0) {
@@ -205,7 +210,7 @@ export class Packager {
     } else {
       // A B-frame lasts no longer than its part allows, because as a part of its own it would follow a frame that is shown later.
       const isReordered = last.pts - last.dts !== this.#compositionTicks;
-      const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.targetTicks;
+      const mostTicks = isReordered ? this.#parts.leftTicks : this.#parts.longestTicks;
       const lastsTicks = Math.max(this.#parts.frameTicks, Math.min(untilTicks - last.dts, mostTicks));
       this.#push(last, this.#upToSegmentEnd(last.dts, lastsTicks));
     }
@@ -312,13 +317,13 @@ export class Packager {
       this.#push(packet, Math.min(room, limit - packet.dts));
     }
     this.#parts.finish();
-    const { targetTicks } = this.#parts;
-    while (this.#endTicks + (whole ? targetTicks : 1) <= limit) {
+    const { longestTicks } = this.#parts;
+    while (this.#endTicks + (whole ? longestTicks : 1) <= limit) {
       const dts = ticks(this.#endTicks);
       const rest = limit - dts;
       // Two equal parts are better than a full and a tiny one.
-      const most = !whole && rest < 2 * targetTicks ? Math.ceil(rest / 2) : targetTicks;
-      const durationTicks = rest <= targetTicks ? rest : most;
+      const most = !whole && rest < 2 * longestTicks ? Math.ceil(rest / 2) : longestTicks;
+      const durationTicks = rest <= longestTicks ? rest : most;
       this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks, true);
       this.#parts.finish();
     }

@@ -3,7 +3,7 @@
  */
 import { type FrameRate, recogniseFrameRate, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
-import { framesPerPart, PART_LENGTH_S, partTargetMs } from '#media/part-length.ts';
+import { framesPerPart, longestPartMs, PART_LENGTH_S } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
 /** A sample of a part. */
@@ -17,6 +17,13 @@ export type TakePart = (samples: readonly PartSample[], durationTicks: number) =
 
 /** The shortest part, as a fraction of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
+/**
+ * How much longer the part target is than the longest part. Shaka 5.2 takes the part target as the duration of a part that is only announced.
+ * When that part is the last one of its segment, and the segment is less than a millisecond shorter than Shaka expected, it keeps its record
+ * of a segment that still grows. If the stream has ended in the meantime, its playlist lists no parts, and Shaka waits in that segment for
+ * ever.
+ */
+const MARGIN_MS = 2;
 /**
  * The most samples and bytes of a part. Only the last sample may exceed the bytes. No encoder makes that much in a third of a second. The
  * limits bound the memory and work of a part for any timestamps.
@@ -39,7 +46,7 @@ export class PartBuilder {
   #frameTicks: number;
   /** The duration of the previous video frame. */
   #lastTicks: number | undefined;
-  #partTargetMs: number | undefined;
+  #longestMs: number | undefined;
   #framesPerSecond: number | undefined;
 
   constructor(track: Track, take: TakePart) {
@@ -48,7 +55,7 @@ export class PartBuilder {
     this.#frameTicks = frameTicksOf(track);
     if (track.kind === 'audio') {
       const rate = { framesPerSecond: track.timescale / track.samplesPerPacket, exact: true };
-      this.#partTargetMs = partTargetMs(framesPerPart(rate.framesPerSecond), rate);
+      this.#longestMs = longestPartMs(framesPerPart(rate.framesPerSecond), rate);
     }
   }
 
@@ -64,17 +71,17 @@ export class PartBuilder {
 
   /** PART-TARGET in seconds. Undefined until the first part. */
   get partTargetS(): number | undefined {
-    return this.#partTargetMs === undefined ? undefined : this.#partTargetMs / 1000;
+    return this.#longestMs === undefined ? undefined : (this.#longestMs + MARGIN_MS) / 1000;
   }
 
-  /** The part target in ticks, rounded down. While it is unknown, the desired length. */
-  get targetTicks(): number {
-    return Math.floor((this.#partTargetMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
+  /** The longest part in ticks, rounded down. While it is unknown, the desired length. */
+  get longestTicks(): number {
+    return Math.floor((this.#longestMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
   }
 
-  /** The ticks that the growing part lacks to the part target. */
+  /** The ticks that the growing part lacks to the longest part. */
   get leftTicks(): number {
-    return this.targetTicks - this.#durationTicks;
+    return this.longestTicks - this.#durationTicks;
   }
 
   /**
@@ -82,8 +89,7 @@ export class PartBuilder {
    * enough.
    */
   get roomTicks(): number {
-    const { targetTicks } = this;
-    return this.#durationTicks < LEAST_PART * targetTicks ? targetTicks - this.#durationTicks : targetTicks;
+    return this.#isLongEnough() ? this.longestTicks : this.leftTicks;
   }
 
   /** The frame rate measured over the first part. Undefined before it, and for audio. */
@@ -100,9 +106,9 @@ export class PartBuilder {
   /** Adds a sample, and finishes the part before it or with it if necessary. */
   push(sample: PartSample): void {
     const { durationTicks } = sample;
-    // A frame longer than the part target becomes a part of its own with its true duration. A variable frame rate that breaks PART-TARGET
+    // A frame longer than the longest part becomes a part of its own with its true duration. A variable frame rate that breaks PART-TARGET
     // cannot be known in advance, and a false duration would separate audio and video.
-    if (this.#durationTicks + durationTicks > this.targetTicks) this.finish();
+    if (this.#durationTicks + durationTicks > this.longestTicks) this.finish();
     this.#samples.push(sample);
     this.#durationTicks += durationTicks;
     this.#sizeBytes += sample.data.byteLength;
@@ -117,12 +123,12 @@ export class PartBuilder {
   finish(): void {
     const [samples, durationTicks] = [this.#samples, this.#durationTicks];
     if (samples.length === 0) return;
-    if (this.#partTargetMs === undefined) {
+    if (this.#longestMs === undefined) {
       const rate = this.#measure();
       const durationMs = (durationTicks * 1000) / this.#track.timescale;
       this.#framesPerSecond = rate.framesPerSecond;
-      this.#partTargetMs = Math.max(
-        partTargetMs(framesPerPart(rate.framesPerSecond), rate),
+      this.#longestMs = Math.max(
+        longestPartMs(framesPerPart(rate.framesPerSecond), rate),
         Math.ceil(durationMs - 1e-6),
       );
     }
@@ -134,12 +140,15 @@ export class PartBuilder {
 
   #isFull(): boolean {
     if (this.#samples.length >= MAX_SAMPLES || this.#sizeBytes >= MAX_BYTES) return true;
-    if (this.#partTargetMs === undefined) {
+    if (this.#longestMs === undefined) {
       return this.#samples.length >= framesPerPart(this.#measure().framesPerSecond);
     }
-    const { targetTicks } = this;
-    if (this.#durationTicks < LEAST_PART * targetTicks) return false;
-    return targetTicks - this.#durationTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
+    return this.#isLongEnough() && this.leftTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
+  }
+
+  #isLongEnough(): boolean {
+    const targetTicks = this.longestTicks + (MARGIN_MS * this.#track.timescale) / 1000;
+    return this.#durationTicks >= LEAST_PART * targetTicks;
   }
 
   #measure(): FrameRate {

@@ -12,10 +12,10 @@ export function framesPerPart(framesPerSecond: number): number {
 }
 
 /**
- * PART-TARGET in whole milliseconds for parts of this many frames. It is rounded up, because timestamps that are rounded to
+ * The longest duration of parts of this many frames, in whole milliseconds. It is rounded up, because timestamps that are rounded to
  * milliseconds can make a part up to one millisecond longer than its frames.
  */
-export function partTargetMs(frames: number, rate: FrameRate): number {
+export function longestPartMs(frames: number, rate: FrameRate): number {
   const milliseconds = (frames * 1000) / rate.framesPerSecond;
   return Math.ceil(milliseconds - 1e-6) + (rate.exact ? 0 : 1);
 }

@@ -81,6 +81,8 @@ export interface Serving {
   readonly finished: Promise<Finished>;
   /** Such as `http://127.0.0.1:40123`. */
   readonly http: string;
+  /** The URL that encoders publish to, before the stream key. */
+  readonly rtmp: string;
   readonly metrics: string;
 }
 

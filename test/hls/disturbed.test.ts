@@ -264,7 +264,7 @@ describe('a presentation', () => {
     await feed.watch(7);
     assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
     const { segments, partTargetS } = await playlistOf(feed, 'audio');
-    assert.deepEqual([segments.at(-1)?.map, partTargetS], ['audio/init-3.mp4', 0.342]);
+    assert.deepEqual([segments.at(-1)?.map, partTargetS], ['audio/init-3.mp4', 0.344]);
   });
 
   test('uses no media of another configuration before the segment that has it', async () => {
@@ -289,7 +289,7 @@ describe('a presentation', () => {
     feed.reconfigure(audioTrack(44_100));
     await feed.watch(5);
     assert.deepEqual(await feed.violations(), []);
-    assert.equal((await playlistOf(feed, 'audio')).partTargetS, 0.349);
+    assert.equal((await playlistOf(feed, 'audio')).partTargetS, 0.351);
   });
 
   test('continues numbers and discontinuities of an older one after a restart', async () => {
@@ -334,6 +334,29 @@ describe('a presentation', () => {
     const { ended, hints, segments } = await playlistOf(feed, 'source');
     assert.deepEqual([ended, hints.length, segments.at(-1)?.uri], [true, 0, 'source/5.m4s']);
     assert.ok(segments.every(({ parts }) => parts.length === 0));
+  });
+
+  test('has no part that Shaka takes for as long as an announced one, neither of media nor of what fills its time', async () => {
+    const feed = new Feed(both);
+    await feed.watch(4.1);
+    await feed.pause(3);
+    await feed.watch(2);
+    for (const rendition of feed.renditions) {
+      const { segments, partTargetS } = await playlistOf(feed, rendition);
+      const longestS = Math.max(...segments.flatMap(({ parts }) => parts.map(({ durationS }) => durationS)));
+      assert.ok(longestS <= partTargetS! - 0.0015, `${rendition}: ${longestS} s of ${partTargetS} s`);
+    }
+  });
+
+  test('that ends when a segment has just begun still has a segment after it', async () => {
+    const feed = new Feed(both);
+    await feed.watch(4);
+    const listed = async () => (await playlistOf(feed, 'source')).segments;
+    const isComplete = async () => (await listed()).at(-1)!.durationS > 0;
+    while (!(await isComplete())) await feed.watch(0.02);
+    const complete = (await listed()).length;
+    await feed.session.end();
+    assert.equal((await listed()).length, complete + 2);
   });
 
   test('that ends while nobody publishes still has the part that it has announced', async () => {
