@@ -9,8 +9,11 @@ import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type Installation, install, npm, pack } from '#test/cli/installed-package.ts';
 import { dataFolder, run, serve } from '#test/cli/millrace.ts';
+import { ApiClient } from '#test/support/api-client.ts';
+import { startPublisher } from '#test/support/publisher.ts';
 import { runUntilReady } from '#test/support/shell.ts';
 import { blocksRunBy } from '#test/support/shell-blocks.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 import { folderMib } from './folder-size.ts';
 
 /** The options of each way to install, and whether it installs FFmpeg. */
@@ -23,6 +26,7 @@ const WAYS: readonly (readonly [options: readonly string[], hasFfmpeg: boolean])
 ];
 const MAJORS = [20, 22, 24, 26];
 const MAX_MIB = 300;
+const PROFILE = { name: '240p', width: 426, height: 240, fps: 0, bitrate: 300_000 };
 
 let folder: string;
 let tarball: string;
@@ -73,6 +77,27 @@ for (const [options, hasFfmpeg] of WAYS) {
         assert.equal(code, 1);
         assert.equal(stdout, '');
         assert.match(stderr, /^Millrace needs Node 24 or later, and this is Node [^\n]*\.\n$/);
+      });
+    }
+
+    if (hasFfmpeg) {
+      it('it transcodes what is published', async (t) => {
+        const apiKey = 'k'.repeat(43);
+        const settings = { DATA_DIR: join(await dataFolder(t), 'data'), BOOTSTRAP_API_KEY: apiKey };
+        const { http, rtmp } = await serve(t, { ...installation, node: nodes.get(24)!, settings });
+        const api = new ApiClient(`${http}/api`, apiKey);
+        const { streamKey, playbackId } = await api.createStream({ profiles: [PROFILE] });
+        await using _publisher = await startPublisher({ url: `${rtmp}/${streamKey}` });
+        const text = async (url: string) => {
+          const response = await fetch(url);
+          return response.ok ? await response.text() : '';
+        };
+        const index = `${http}/hls/${playbackId}/index.m3u8`;
+        const hasSegments = async () => {
+          const [name] = /^.*240p\.m3u8$/m.exec(await text(index)) ?? [];
+          return name !== undefined && (await text(new URL(name, index).href)).includes('#EXTINF');
+        };
+        await waitFor(hasSegments, { what: 'segments of the rendition', timeoutMs: 60_000 });
       });
     }
 
