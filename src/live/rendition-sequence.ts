@@ -202,8 +202,7 @@ export class RenditionSequence {
       const isSilent = ({ ordinal, atS }: Cut) => ordinal < dueFrom || (ordinal === dueFrom && atS <= silentUntilS);
       const cuts = this.#cutsUntil(shownS).filter(isSilent);
       if (!isBehind && !isLate && cuts.length === 0) return;
-      const isMarked = mark !== undefined && mark.ordinal !== cuts.at(-1)?.ordinal;
-      this.#writeGaps((isMarked ? this.#startOf(mark) : undefined) ?? shownS, this.#why, cuts);
+      this.#writeGaps(shownS, this.#why, cuts);
       return;
     }
     const leftOut = mark === undefined ? NO_CUTS : this.#cutsBefore(mark);

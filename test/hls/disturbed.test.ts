@@ -404,6 +404,21 @@ test('every rule is kept when a publisher comes back at the very moment at which
   assert.deepEqual(await feed.violations({ stepS: 3.5, variableFrameRate: true, lossy: true }), []);
 });
 
+test('every rule is kept when the audio comes back less than a frame after a segment has begun', async () => {
+  const feed = new Feed({
+    ...both,
+    fps: 12,
+    gop: 10,
+    rounded: false,
+    delayMs: 80,
+    presentation: { targetDurationS: 2, windowS: 12 },
+  });
+  await feed.watch(4.4);
+  await feed.pause(1.3);
+  await feed.watch(2.1);
+  assert.deepEqual(await feed.violations({ stepS: 3.5 }), []);
+});
+
 test('every rule is kept for any behaviour of a publisher', async () => {
   await fc.assert(
     fc.asyncProperty(
