@@ -12,7 +12,7 @@ import { frameOf, type TailEvent, type TailReader } from './event-tail.ts';
 
 /** The largest number of bytes that may wait for a reader. */
 const MAX_WAITING_BYTES = 256 * 1024;
-/** The number of events of the first page. It takes little more time than any other request, so no reader waits for it. */
+/** The number of events of the first page. Reading it takes hardly longer than another request, so it needs no turn. */
 const FIRST_PAGE = 20;
 /** The number of events of each further page, which takes about 3 ms of the event loop. */
 const PAGE = 200;
@@ -66,7 +66,7 @@ export class EventReader implements TailReader {
   async catchUp(): Promise<void> {
     const { turns, scope, output } = this.#options;
     let isLast = await this.#writePage(FIRST_PAGE);
-    while (!isLast && !output.destroyed) {
+    while (!isLast && !output.writableEnded && !output.destroyed) {
       await this.#taken();
       isLast = await turns.run(scope, () => this.#writePage(PAGE));
     }
@@ -75,7 +75,7 @@ export class EventReader implements TailReader {
   /** Writes the stored events after the newest one that was written. Returns whether there are no more, and the reader is live. */
   async #writePage(limit: number): Promise<boolean> {
     const { store, scope, filter, output } = this.#options;
-    if (output.destroyed) return false;
+    if (output.writableEnded || output.destroyed) return false;
     const found = await store.events.list(scope, { limit, direction: 'asc', after: this.#cursor, filter });
     for (const event of found) this.#write(frameOf(event), event.sequence);
     // Events handed out in the meantime are in the store, and are read with the next page.

@@ -90,11 +90,11 @@ export const WARNINGS = {
     severity: 'issue',
     lastsS: undefined,
     sentence: () =>
-      'the recording has ended, because it is as long as a recording may be; stop the encoder and start it again to begin another one',
+      'the recording has ended, because it reached the longest duration of a recording; stop the encoder, wait until the session has ended, and start it again to begin another one',
     meaning:
       'The recording is `MILLRACE_RECORDING_MAX_HOURS` long, so it has ended. What was recorded by then is kept, and live viewers miss nothing.',
     remedy:
-      'Stop the encoder and start it again: that begins a new session, which is recorded. The operator can set a longer limit.',
+      'Stop the encoder, wait until the session has ended, and start it again. The new session is recorded. The operator can set a longer limit.',
   },
   recording_upload_failing: {
     severity: 'notice',

@@ -44,7 +44,7 @@ export class Packager {
   readonly window: Window;
   readonly #options: PackagerOptions;
   #track: Track;
-  /** The next one, if any, has the configuration of new packets. They can be written once a segment begins with it. */
+  /** The init segments. While a new configuration is coming, packets are dropped until a segment begins with it. */
   readonly #inits: InitSegments;
   #parts: PartBuilder;
   #shown: Shown | undefined;
@@ -180,16 +180,14 @@ export class Packager {
   /**
    * Ends the track. Media that is in no part yet becomes a segment of its own, with the next number. Otherwise video.js 8.24, which has loaded
    * some parts of the last segment, would not load the rest once it sees EXT-X-ENDLIST without parts, and would never fire `ended`. The last
-   * frame is shown until `untilS`. If no frame is left, the newest keyframe or silence is written, because the announced part must exist.
+   * frame is shown until `untilS`. Where the growing segment has no part yet, its media except the last frame becomes its first part. If no frame is left, the newest keyframe or silence is written, because the announced part must exist.
    * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` when the middle of the
    *   last part of one track is after the end of another
    */
   end(untilS: number): void {
-    // Shaka 5.2 that is loading the announced part of a segment goes on with the next segment, and waits for ever when there is none.
-    if (this.window.open?.parts.length === 0) {
-      if (this.#parts.first === undefined) this.#flush();
-      else this.#parts.finish();
-    }
+    // Shaka 5.2 may be loading the announced part when the session ends. It then continues with the next segment, and waits for ever when
+    // there is none. A single frame stays in its segment, because video.js 8.24 may not end after a segment that only repeats a keyframe.
+    if (this.window.open?.parts.length === 0) this.#parts.finish();
     const first = this.#parts.first ?? this.#shown?.packet;
     const { open } = this.window;
     if (open !== undefined && open.parts.length > 0) {

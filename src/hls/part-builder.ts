@@ -18,10 +18,9 @@ export type TakePart = (samples: readonly PartSample[], durationTicks: number) =
 /** The shortest part, as a fraction of the part target, unless an exception applies. */
 const LEAST_PART = 0.85;
 /**
- * How much longer the part target is than the longest part. Shaka 5.2 takes the part target as the duration of a part that is only announced.
- * When that part is the last one of its segment, and the segment is less than a millisecond shorter than Shaka expected, it keeps its record
- * of a segment that still grows. If the stream has ended in the meantime, its playlist lists no parts, and Shaka waits in that segment for
- * ever.
+ * By how much the part target exceeds the longest planned part. Shaka 5.2 expects an announced part to last as long as the part target. If
+ * the segment then ends less than 1 ms earlier than expected, Shaka believes that it still grows. When the session has ended in the
+ * meantime, no more parts are listed, and Shaka waits for ever.
  */
 const MARGIN_MS = 2;
 /**
@@ -34,8 +33,8 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const JITTER_S = 0.001;
 
 /**
- * Makes parts as long as the part target allows. For audio the target is known at once. For video it is measured over the first part, and
- * is constant from then on.
+ * Makes parts of up to the longest duration, which is 2 ms below the part target. For audio it is known at once. For video it is measured over
+ * the first part, and is constant from then on.
  */
 export class PartBuilder {
   readonly #take: TakePart;
@@ -79,7 +78,7 @@ export class PartBuilder {
     return Math.floor((this.#longestMs ?? PART_LENGTH_S * 1000) * (this.#track.timescale / 1000));
   }
 
-  /** The ticks that the growing part lacks to the longest part. */
+  /** How many ticks may still be added to the growing part. */
   get leftTicks(): number {
     return this.longestTicks - this.#durationTicks;
   }

@@ -1,5 +1,5 @@
 /**
- * Notices when a check that runs at regular times runs late because its own process was held up by a long task, or was stopped.
+ * Notices when a check that runs at regular intervals runs late because its own process was held up by a long task, or was stopped.
  *
  * When a late tick runs, nothing has been read of what others sent in the meantime, because Node runs timers before it reads sockets.
  * Therefore a late tick must not take others for silent or slow. The next tick may, even if it is late as well, because sockets were read
@@ -33,8 +33,8 @@ export class LateTicks {
 }
 
 /**
- * Runs a check at regular times until the returned timer is cleared.
- * @param check gets the result of {@link LateTicks.tick}: by how many milliseconds it runs late; 0 when it may judge others
+ * Runs a check at regular intervals until the returned timer is cleared.
+ * @param check receives the result of {@link LateTicks.tick}: how late it runs, in milliseconds, and 0 when it may judge others
  */
 export function everyTick(intervalMs: number, clock: Clock, check: (lateMs: number) => void): NodeJS.Timeout {
   const ticks = new LateTicks(intervalMs, clock.monotonic());

@@ -23,8 +23,8 @@ const DESIRED_DURATION_S = 2;
  */
 const LEADER_LATE_S = 0.35;
 /**
- * How long after a cut it is made while the leader is absent. A leader that comes back is placed at a time that is rounded, so without this
- * its first segment could begin before a segment that was cut just before.
+ * How long after its own time a cut is made while the leader is absent. The time of a returning leader may be rounded to milliseconds.
+ * Without this delay, its first segment could begin earlier than the segment that was cut last.
  */
 const CUT_AFTER_S = 0.005;
 /** The number of remembered cuts, far more than the renditions can be apart. */

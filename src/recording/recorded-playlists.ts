@@ -26,7 +26,7 @@ const DATE_EVERY_S = 60;
 /** By how much the stated duration of the last segment may exceed the real one: more than an audio frame, less than anybody perceives. */
 const END_TOLERANCE_S = 0.1;
 
-/** How many segments {@link RecordedPlaylists.prepare} takes at once: about 2 ms of the event loop. */
+/** How many segments {@link RecordedPlaylists.prepare} handles before it lets other work run: about 2 ms of the event loop. */
 const PIECE = 2000;
 
 /** The playlists of one rendition, which grow with the recording. */
@@ -36,6 +36,8 @@ export class RecordedPlaylists {
   #full: PlaylistText | undefined;
   #delta: PlaylistText | undefined;
   #renderedFor = { count: -1, hasEnded: false };
+  /** Shared by all who wait for it, so that each piece is made by one of them only. */
+  #preparing: Promise<void> | undefined;
 
   constructor(targetDurationS: number) {
     this.#targetDurationS = targetDurationS;
@@ -46,7 +48,12 @@ export class RecordedPlaylists {
    * Does the work that grows with the length of the recording, in pieces, so that the first playlist of a long recording does not block the
    * event loop. Segments that are completed afterwards are left to the next call of any method.
    */
-  async prepare(index: RecordingIndex, rendition: RecordedRendition): Promise<void> {
+  prepare(index: RecordingIndex, rendition: RecordedRendition): Promise<void> {
+    this.#preparing ??= this.#prepare(index, rendition).finally(() => (this.#preparing = undefined));
+    return this.#preparing;
+  }
+
+  async #prepare(index: RecordingIndex, rendition: RecordedRendition): Promise<void> {
     const { completeCount } = rendition;
     while (this.#lines.addUntil(index, rendition, completeCount, PIECE)) await nextTurn();
     for (const each of index.renditions) while (sumDurations(each, PIECE)) await nextTurn();
@@ -163,7 +170,7 @@ class Lines {
 
   /**
    * Adds the segments up to an index of the rendition's table.
-   * @param atMost how many are added
+   * @param atMost the largest number to add
    * @returns whether there are more
    */
   addUntil(index: RecordingIndex, rendition: RecordedRendition, untilIndex: number, atMost = Infinity): boolean {

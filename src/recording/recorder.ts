@@ -235,8 +235,10 @@ export class SessionRecorder implements Recorder {
     this.#renditionCount = this.#index.renditions.length;
     if (isRetry) this.request.warn('recording_stopped', false);
     if (this.#index.hasEnded) {
-      // It may have ended before a restart of the server.
-      if (this.extent.durationS >= this.#options.maxS) this.request.warn('recording_limit_reached', true);
+      // After a restart of the server, the warning must be raised again.
+      if (this.#index.renditions.some(({ data }) => data.durationS >= this.#options.maxS)) {
+        this.request.warn('recording_limit_reached', true);
+      }
       this.#phase = { type: 'closed' };
       return;
     }
@@ -432,7 +434,7 @@ export class SessionRecorder implements Recorder {
     const durationS = this.#index.rendition(id)?.data.durationS ?? 0;
     if (durationS < this.#options.maxS || this.#ended !== undefined) return;
     this.request.warn('recording_limit_reached', true);
-    this.#logger.warn({ durationS }, 'recording ended, because it is as long as a recording may be');
+    this.#logger.warn({ durationS }, 'recording ended, because it reached the longest duration of a recording');
     this.end().catch((error: unknown) => this.#logger.warn({ err: error }, 'recording could not be ended'));
   }
 

@@ -112,8 +112,8 @@ export interface Recorded {
   /** The multivariant playlist. @param query appended to the URIs of the media playlists: empty, or with its `?` */
   multivariant(query: string): string;
   /**
-   * Prepares {@link Recorded.playlist} of a rendition, so that it does not block the event loop even if the recording is a day long. Call it
-   * first.
+   * Prepares the playlist of a rendition in small pieces. Call it before {@link Recorded.playlist}, which then does not block the event
+   * loop, even for a day of media.
    */
   prepare(rendition: string): Promise<void>;
   /**

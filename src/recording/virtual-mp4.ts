@@ -23,7 +23,7 @@ const PIECE_BYTES = 256 * 1024;
 
 /** The memory that an entry of a cache takes besides its content. */
 const ENTRY_BYTES = 1024;
-/** The memory that a map takes per range of bytes: an entry in each array of `MediaRanges`. */
+/** The bytes that a map takes per range: one entry in each typed array of `MediaRanges`. */
 const RANGE_BYTES = 8 + 1 + 4 + 8;
 
 /** The rendition whose audio goes with every video rendition. */
@@ -180,7 +180,10 @@ class VirtualMp4 implements VirtualFile {
 }
 
 function lostHead(): MillraceError {
-  return new MillraceError('too_many_viewers', 'The memory of this file was needed for another one; load it again.');
+  return new MillraceError(
+    'too_many_viewers',
+    'The server needed the memory that held this file; load the file again.',
+  );
 }
 
 /**
@@ -224,8 +227,8 @@ function movieRequest(
   const { segments } = leader;
   const fromMs = excerpt.fromMs ?? -Infinity;
   const untilMs = Math.min(excerpt.untilMs ?? Infinity, end);
-  // The segment before the excerpt is needed, too: a frame that is shown before the first keyframe of its segment is decoded from the
-  // keyframe before that (an open GOP), and the decoder of the audio needs the packets before the first one that is heard.
+  // The segment before the excerpt is needed as well. In an open GOP, frames that are shown before a segment's first keyframe depend on the
+  // keyframe before it. The audio decoder needs some packets before the first audible one.
   let first = fromMs === -Infinity ? 0 : Math.max(0, segments.indexAt(fromMs) - 1);
   while (first > 0 && segments.at(first)?.independent !== true) first -= 1;
   const fromSegment = segments.at(first)?.number;

@@ -31,10 +31,10 @@ interface Requested {
   readonly callbacks: WorkerCallbacks;
   phase:
     | { readonly type: 'requested' }
-    /** Without a connection, it has already ended. */
+    /** The connection is undefined when the worker had already ended. */
     | { readonly type: 'started'; readonly pid: number; readonly connection: Socket | undefined }
     | { readonly type: 'handed_over'; readonly pid: number };
-  /** Callbacks for those who wait until its memory is limited, in their order. */
+  /** The callers that wait for an answer about the memory limit, oldest first. */
   readonly limited: ((isLimited: boolean) => void)[];
   /** Set once the worker is killed. Ends the fork server if the worker has not ended by then. */
   deadline?: NodeJS.Timeout;

@@ -102,7 +102,10 @@ export class WorkerProcess {
 
   #onStarted(pid: number, connection: Socket): void {
     const early = this.#state;
-    if (early.type !== 'starting') return; // it is called once
+    if (early.type !== 'starting') {
+      connection.destroy();
+      return;
+    }
     this.#state = { type: 'running', pid, connection };
     // The connection is closed already if the worker ended before it was handed over.
     if (connection.closed) this.#read.resolve();

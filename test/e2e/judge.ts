@@ -159,7 +159,6 @@ export function runsOf(viewing: Viewing, againAtMs = Number.POSITIVE_INFINITY): 
 export function assertMedia(viewing: Viewing): number {
   const epochs: number[] = [];
   const runs = runsOf(viewing);
-  const last = runs.at(-1)?.at(-1);
   // A playlist lists no parts once it has ended, so the last parts of the session may never have been listed.
   const endingFrom = seenSegments(viewing).at(-2)?.msn ?? 0;
   for (const run of runs) {
@@ -177,8 +176,8 @@ export function assertMedia(viewing: Viewing): number {
       const track = readTrack(init, whole);
       assertDuration(track, { uri: segment.uri, durationS: segment.durationS, bytes: whole });
       const startMs = (Math.min(...track.samples.map(({ pts }) => pts)) / track.timescale) * 1000;
-      // What was left at the end of a session may begin with a frame that is shown later than the ones after it.
-      if (segment !== last) epochs.push(Date.parse(segment.programDateTime!) - startMs);
+      // A session may end between frames that are shown in another order, so each of its last two segments may lack its first shown frame.
+      if (segment.msn < endingFrom) epochs.push(Date.parse(segment.programDateTime!) - startMs);
       assertIndependence(track, segment);
     }
   }

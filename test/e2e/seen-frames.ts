@@ -49,7 +49,7 @@ export async function readFrames(page: Page): Promise<void> {
 
 /** The frames that were shown so far. */
 export async function seen(page: Page): Promise<{ readonly frames: readonly SeenFrame[]; readonly seeks: number }> {
-  // As JSON: Playwright's own serializer takes many times as long for thousands of frames.
+  // The frames are passed as JSON, because Playwright's own serializer takes many times as long for thousands of them.
   return JSON.parse(await page.evaluate<string>('JSON.stringify(seen)'));
 }
 

@@ -70,7 +70,7 @@ export interface WatchOptions {
   readonly variants?: number;
 }
 
-/** Every playlist is read many times, and compressing it costs more CPU time than everything else about it. */
+/** A playlist is requested many times, and compressing it would cost more CPU time than the rest of the request. */
 const UNCOMPRESSED = { 'accept-encoding': 'identity' };
 
 /** Requests a URL, and returns the answer whatever its status is. */

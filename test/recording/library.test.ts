@@ -327,7 +327,7 @@ describe('playlists of a recording', () => {
     assert.equal(recording.playlist('source', {}, { skip: false }), full, 'made once');
   });
 
-  test('of a day are prepared in pieces, between which others are served', async () => {
+  test('of a day are prepared in pieces that leave turns of the event loop to others, however many ask at once', async () => {
     // The audio has only the first and the last segment, so that the playlist states a gap in place of each of the others.
     const index = indexOf(['source', 'audio'], 43_200, (rendition, number) => rendition === 0 || number % 43_199 === 0);
     const [recording, unprepared] = [await recordingOf(index), await recordingOf(index)];
@@ -339,14 +339,14 @@ describe('playlists of a recording', () => {
         if (!isPrepared) setImmediate(count);
       };
       count();
-      await recording.prepare(rendition);
+      await Promise.all(Array.from({ length: 30 }, () => recording.prepare(rendition)));
       isPrepared = true;
       assert.ok(turns >= 10, `${turns} turns of the event loop`);
       assert.equal(textOf(recording, rendition), textOf(unprepared, rendition));
     }
   });
 
-  test('are made once for all who ask for the same delta update, also when nobody asks for the whole playlist', async () => {
+  test('are made once for all who ask for the same delta update, even when nobody asks for the whole playlist', async () => {
     const recording = await recordingOf(indexOf(['source'], 100, () => true));
     const delta = recording.playlist('source', {}, { skip: true })!;
     assert.match(delta.text, /#EXT-X-SKIP:/);

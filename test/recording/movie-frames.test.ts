@@ -101,7 +101,7 @@ for (const { what, audio, positions, ...options } of CASES) {
     it(`begins and ends with the frames that were asked for, at ${positions} positions`, async () => {
       await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-movie-'));
       for (let position = 0; position < positions; position++) {
-        // Thirty positions have every remainder of the GOP's length, in all GOPs, and lengths from one frame to more than two segments.
+        // The 30 positions of the first case cover every remainder of the GOP's length, and lengths from one frame to more than two segments.
         const first = (position * 133) % 299;
         const end = Math.min(300, first + 1 + ((position * 31) % 150));
         const path = await cutInto(folder.path, renditions, {

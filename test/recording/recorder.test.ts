@@ -226,7 +226,7 @@ describe('a recorder', () => {
     );
   });
 
-  test('ends by itself when it is as long as a recording may be, and warns, also after a restart', async () => {
+  test('ends at the longest duration of a recording, and warns about it, also after a restart', async () => {
     await using studio = new Studio({ maxHours: 10 / 3600 });
     const recorder = studio.begin();
     const { feed } = recorded(recorder, both);

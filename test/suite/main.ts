@@ -11,12 +11,12 @@ import { spec } from 'node:test/reporters';
 import { filesLeft, makeQueue } from './queue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Enough that both cores of a small machine have work while most tests wait for players, programs or databases. */
+/** Enough processes to keep both cores of a small machine busy while most tests wait for players, programs or databases. */
 const PROCESSES = 6;
 const ALL = '{bench,src,test,web}/**/*.test.ts';
 /** The end-to-end tests. All others are unit tests. */
 const END_TO_END = 'test/{cli,e2e,ingest}/*.test.ts';
-/** The files that take longest. They run first, so that no process still has one when the others have finished. */
+/** The slowest files. They run first, so that none of them is left running alone at the end. */
 const FIRST = [
   'test/e2e/{recordings-viewers,cluster-faults*,playback-rights,codecs,players,pauses,renditions,recordings,dashboard*}.test.ts',
   'src/transcode/process-transcoder.test.ts',
@@ -27,6 +27,7 @@ const all = globSync(ALL, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort()
 const endToEnd = new Set(globSync(END_TO_END, { cwd: ROOT }));
 const first = new Set(globSync(FIRST, { cwd: ROOT }));
 const [which] = process.argv.slice(2);
+if (![undefined, 'unit', 'e2e'].includes(which)) throw new Error(`Run unit or e2e, not ${which}.`);
 const wanted = all.filter((file) => which === undefined || endToEnd.has(file) === (which === 'e2e'));
 const rank = (file: string) => (first.has(file) ? 0 : endToEnd.has(file) ? 1 : 2);
 using queue = makeQueue(wanted.toSorted((a, b) => rank(a) - rank(b)));
@@ -46,8 +47,8 @@ results.on('test:summary', ({ success }) => {
 const report = results.compose(spec);
 report.pipe(process.stdout);
 await finished(report);
-const left = filesLeft(queue.folder);
-if (left.length > 0) {
-  process.exitCode = 1;
-  console.error(`Not run, because every process ended before: ${left.join(', ')}`);
-}
+const { waiting, unfinished } = filesLeft(queue.folder);
+if (waiting.length > 0 || unfinished.length > 0) process.exitCode = 1;
+if (waiting.length > 0)
+  console.error(`These files were not run, because all processes had ended: ${waiting.join(', ')}`);
+if (unfinished.length > 0) console.error(`These files did not finish: ${unfinished.join(', ')}`);

@@ -4,14 +4,19 @@ import { it } from 'node:test';
 import { Worker } from 'node:worker_threads';
 import { filesLeft, makeQueue, takeFile } from './queue.ts';
 
-it('hands out each file once, in order, and knows what is left', () => {
+it('hands out each file once, in order, and lists those that are left', () => {
   const queue = makeQueue(['b/x y.test.ts', 'a.test.ts', 'c.test.ts']);
-  assert.equal(takeFile(queue.folder), 'b/x y.test.ts');
-  assert.deepEqual(filesLeft(queue.folder), ['a.test.ts', 'c.test.ts']);
+  const first = takeFile(queue.folder)!;
+  assert.equal(first.file, 'b/x y.test.ts');
+  assert.deepEqual(filesLeft(queue.folder), { waiting: ['a.test.ts', 'c.test.ts'], unfinished: ['b/x y.test.ts'] });
+  first.finish();
+  const others = Array.from({ length: 3 }, () => takeFile(queue.folder));
   assert.deepEqual(
-    [takeFile(queue.folder), takeFile(queue.folder), takeFile(queue.folder)],
+    others.map((taken) => taken?.file),
     ['a.test.ts', 'c.test.ts', undefined],
   );
+  for (const taken of others) taken?.finish();
+  assert.deepEqual(filesLeft(queue.folder), { waiting: [], unfinished: [] });
   queue[Symbol.dispose]();
   assert.equal(existsSync(queue.folder), false);
 });
@@ -23,7 +28,7 @@ it('hands out each file once to several threads that take at the same time', asy
     const { parentPort, workerData } = require('node:worker_threads');
     import(workerData.module).then(({ takeFile }) => {
       const taken = [];
-      for (let file = takeFile(workerData.folder); file !== undefined; file = takeFile(workerData.folder)) taken.push(file);
+      for (let next = takeFile(workerData.folder); next !== undefined; next = takeFile(workerData.folder)) taken.push(next.file);
       parentPort.postMessage(taken);
     });`;
   const workerData = { module: import.meta.resolve('./queue.ts'), folder: queue.folder };

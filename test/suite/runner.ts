@@ -29,24 +29,27 @@ const WATCHDOG = `
 const queue = process.env.MILLRACE_TEST_QUEUE!;
 const watchdog = new Worker(WATCHDOG, { eval: true, workerData: FILE_LIMIT_MS });
 watchdog.unref();
-const taken: string[] = [];
-for (let file = takeFile(queue); file !== undefined; file = takeFile(queue)) {
-  taken.push(file);
-  watchdog.postMessage(file);
-  await runFile(file);
+const files: string[] = [];
+for (let taken = takeFile(queue); taken !== undefined; taken = takeFile(queue)) {
+  files.push(taken.file);
+  watchdog.postMessage(taken.file);
+  await runFile(taken.file);
+  taken.finish();
 }
 // A process that does not end after its last file is killed, too.
-watchdog.postMessage(`What one of these files left open: ${taken.join(', ')}`);
+watchdog.postMessage(`A process that one of these files keeps running (${files.join(', ')})`);
 
 /**
- * Resolves when all tests of the file have ended. Its hooks belong to its suite, so they concern no other file. The next file is loaded while
- * the last hooks still run, and its tests begin after them. Waiting for those hooks would be in vain when one of them fails.
+ * Resolves when all tests and hooks of the file have ended. The hooks belong to an inner suite, so they concern no other file, and one that
+ * fails does not prevent the hook of the outer suite.
  */
 function runFile(file: string): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  describe(file, async () => {
+  describe(file, () => {
     after(() => resolve());
-    await import(pathToFileURL(join(ROOT, file)).href);
+    describe('tests', async () => {
+      await import(pathToFileURL(join(ROOT, file)).href);
+    });
   });
   return promise;
 }

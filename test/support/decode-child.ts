@@ -12,7 +12,7 @@ import { findBeeps } from './test-pattern.ts';
 /** What the child answers. */
 export type DecodeReply = { readonly decoded: Decoded } | { readonly error: string };
 
-/** One answer after the other, so that each has its own complaints. */
+/** Files are decoded one after the other, so that FFmpeg's messages belong to the right one. */
 let last = Promise.resolve();
 process.on('message', (bytes: Uint8Array) => {
   last = last.then(() => answer(bytes));

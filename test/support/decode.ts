@@ -34,14 +34,14 @@ export interface DecodedAudio {
   readonly beepsS: readonly number[];
 }
 
-/** The process that decodes, and who waits for its answers, in their order. */
+/** The decoding process, and the callers that wait for its answers, oldest first. */
 interface Decoder {
   readonly child: ChildProcess;
   readonly waiting: PromiseWithResolvers<DecodeReply>[];
   idle?: NodeJS.Timeout;
 }
 
-/** Starting a process costs more CPU time than decoding some seconds, so one is used until nothing was decoded for this long. */
+/** A process is kept until it has been idle for this long, because starting one costs more CPU time than decoding a few seconds. */
 const IDLE_MS = 2000;
 let running: Decoder | undefined;
 
@@ -50,11 +50,12 @@ let running: Decoder | undefined;
  * @throws {Error} when nothing in it can be decoded, or the decoder crashed
  */
 export async function decode(pieces: readonly Uint8Array[]): Promise<Decoded> {
-  running ??= start();
+  // After a crash, a process may have closed its channel before its end is known.
+  if (!running?.child.connected) running = start();
   const decoder = running;
   clearTimeout(decoder.idle);
   decoder.child.ref();
-  decoder.child.channel!.ref();
+  decoder.child.channel?.ref();
   const answer = Promise.withResolvers<DecodeReply>();
   decoder.waiting.push(answer);
   decoder.child.send(Buffer.concat(pieces));
@@ -75,14 +76,15 @@ function start(): Decoder {
     if (decoder.waiting.length > 0) return;
     // It does not keep the test's process alive, and ends with it.
     child.unref();
-    child.channel!.unref();
+    child.channel?.unref();
     decoder.idle = setTimeout(() => end(decoder), IDLE_MS).unref();
   });
-  child.on('error', () => {}); // it did not start, or a message did not reach it: its end follows
-  child.once('exit', (code, signal) => {
+  const onEnd = (why: string) => {
     if (running === decoder) running = undefined;
-    for (const { reject } of decoder.waiting) reject(new Error(`the decoder crashed (${signal ?? code})`));
-  });
+    for (const { reject } of decoder.waiting.splice(0)) reject(new Error(`the decoder ended (${why})`));
+  };
+  child.on('error', ({ message }) => onEnd(message));
+  child.once('exit', (code, signal) => onEnd(String(signal ?? code)));
   return decoder;
 }
 

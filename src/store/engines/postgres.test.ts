@@ -32,7 +32,7 @@ const unknown = isMillraceError('outcome_unknown');
 /** When a connection breaks during a write, the error depends on the moment at which it breaks. */
 const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
-/** The URL of a database with the tables of an empty store, which is copied where a test does not look at how they are made. */
+/** The URL of a database with the tables of an empty store. It is copied for tests that are not about creating the tables. */
 let emptyStore: string;
 before(async () => {
   server = await startPostgres();

@@ -120,7 +120,7 @@ export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers>
     );
     return {
       report: async () => {
-        // As JSON: Playwright's own serializer takes many times as long for thousands of frames.
+        // The frames are passed as JSON, because Playwright's own serializer takes many times as long for thousands of them.
         const report: PlayerReport = JSON.parse(
           await watched.page.evaluate<string>(
             'JSON.stringify(globalThis.reportNow?.() ?? { frames: [], ended: false, fatal: [], complaints: [] })',
