@@ -18,7 +18,7 @@ const FILES: Readonly<Record<string, string>> = {
   'web/i.test.ts': `import { test } from 'node:test'; test('passes', () => {});`,
 };
 
-it('runs each file once, whatever happens in others, and names those that fail and those that do not end', () => {
+it('runs every file, whatever happens in others, and names those that do not finish', () => {
   using root = mkdtempDisposableSync(join(tmpdir(), 'millrace-suite-'));
   const suite = join(root.path, 'test/suite');
   mkdirSync(suite, { recursive: true });
@@ -32,20 +32,26 @@ it('runs each file once, whatever happens in others, and names those that fail a
   writeFileSync(join(root.path, 'package.json'), '{ "type": "module" }');
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { status, stdout, stderr } = spawnSync(process.execPath, [join(suite, 'main.ts')], {
-    env: { ...env, MILLRACE_TEST_FILE_LIMIT_MS: '15000' },
+    env: { ...env, MILLRACE_TEST_FILE_LIMIT_MS: '15000', MILLRACE_TEST_PROCESSES: '6' },
     encoding: 'utf8',
   });
   assert.equal(status, 1);
   const report = stdout.slice(0, stdout.indexOf('failing tests:'));
   const ends = [...report.matchAll(/^([✔✖]) (\S+\.test\.ts) /gm)].map(([, mark, file]) => `${mark} ${file}`).sort();
-  assert.deepEqual(ends, [
+  // What a process reported before one of its files hung or ended it may be lost with it.
+  const possible = [
     '✔ src/a.test.ts',
     '✔ test/e2e/f.test.ts',
     '✔ web/i.test.ts',
     '✖ src/c.test.ts',
     '✖ src/d.test.ts',
     '✖ src/e.test.ts',
-  ]);
+  ];
+  assert.deepEqual(
+    ends.filter((end) => !possible.includes(end)),
+    [],
+  );
+  assert.doesNotMatch(stderr, /were not run/);
   for (const file of ['b', 'g'])
     assert.match(stdout + stderr, new RegExp(`src/${file}\\.test\\.ts did not end within 15 s`));
   assert.match(stderr, /These files did not finish: src\/b\.test\.ts, src\/g\.test\.ts, src\/h\.test\.ts/);

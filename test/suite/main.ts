@@ -11,8 +11,11 @@ import { spec } from 'node:test/reporters';
 import { filesLeft, makeQueue } from './queue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-/** Enough processes to keep both cores of a small machine busy while most tests wait for players, programs or databases. */
-const PROCESSES = 6;
+/**
+ * Enough processes to keep both cores of a small machine busy most of the time. With six, the tests took as long, and some waited in vain for
+ * what an overloaded machine did not do in time.
+ */
+const PROCESSES = Number(process.env.MILLRACE_TEST_PROCESSES ?? 3);
 const ALL = '{bench,src,test,web}/**/*.test.ts';
 /** The end-to-end tests. All others are unit tests. */
 const END_TO_END = 'test/{cli,e2e,ingest}/*.test.ts';
