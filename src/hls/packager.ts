@@ -180,7 +180,8 @@ export class Packager {
   /**
    * Ends the track. Media that is in no part yet becomes a segment of its own, with the next number. Otherwise video.js 8.24, which has loaded
    * some parts of the last segment, would not load the rest once it sees EXT-X-ENDLIST without parts, and would never fire `ended`. The last
-   * frame is shown until `untilS`. Where the growing segment has no part yet, its media except the last frame becomes its first part. If no frame is left, the newest keyframe or silence is written, because the announced part must exist.
+   * frame is shown until `untilS`. Where the growing segment has no part yet, its media except the last frame becomes its first part. If no
+   * frame is left, the newest keyframe or silence is written, because the announced part must exist.
    * @param untilS session time in seconds, the same for all tracks that end together: hls.js does not fire `ended` when the middle of the
    *   last part of one track is after the end of another
    */

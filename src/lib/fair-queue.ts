@@ -1,5 +1,6 @@
 /**
- * A queue in which networks take turns, so that the network that adds the most waits the longest.
+ * A queue in which networks take turns, so that the network that adds the most waits the longest. The text that stands for a network may as
+ * well be the id of a user.
  */
 
 /**

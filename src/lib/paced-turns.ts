@@ -21,7 +21,7 @@ export class PacedTurns {
   readonly #waiting = new FairQueue<() => void>();
   #isTaken = false;
 
-  /** @param share the largest share of the time that the work may take, above 0 and at most 1, as long as no piece takes longer than usual */
+  /** @param share the largest share of the time that the work may take, above 0 and at most 1. Long pieces take more, see {@link MAX_PAUSE_MS} */
   constructor({ share, clock }: { readonly share: number; readonly clock: Clock }) {
     this.#pausePerTime = 1 / share - 1;
     this.#clock = clock;
