@@ -414,7 +414,7 @@ describe('a frame of AV1 with a size of its own', () => {
     assert.ok(refused > 100, `${refused} were too large`);
   });
 
-  it('is read by the sequence header of the configuration until another one follows', () => {
+  it('is read by the sequence header of the configuration until a unit that is kept has another one', () => {
     const drawn = { widthBits: 16, heightBits: 16, frameIds: undefined, orderHintBits: 7, model: undefined } as const;
     const rest = { screenContent: undefined, integerMotion: undefined, points: [{ layers: 0, modelled: false }] };
     const sequence = { ...drawn, ...rest };
@@ -422,7 +422,17 @@ describe('a frame of AV1 with a size of its own', () => {
     const frame = { type: 0, shown: true, resilient: false, flags: false, override: true, refreshed: 0 } as const;
     const sizes = { short: false, found: undefined, temporalId: 0, spatialId: 0, width: 65_536, height: 65_536 };
     const { text } = frameBits({ ...frame, ...sizes }, sequence);
-    assert.throws(() => temporalUnitReader(track)(obuOf(6, pack(text))), MalformedAccessUnitError);
+    const large = obuOf(6, pack(text));
+    const reader = temporalUnitReader(track);
+    assert.throws(() => reader(large), MalformedAccessUnitError);
+
+    // Read with these, the same bytes state 512x256.
+    const fewerBits = obuOf(1, pack(sequenceBits({ ...sequence, widthBits: 9, heightBits: 8 })));
+    const broken = bytes('327f');
+    assert.throws(() => reader(Buffer.concat([fewerBits, broken])), MalformedAccessUnitError);
+    assert.throws(() => reader(large), MalformedAccessUnitError, 'a unit that was refused changed the sequence header');
+    reader(Buffer.concat([fewerBits, large]));
+    reader(large);
   });
 });
 

@@ -68,6 +68,7 @@ export function temporalUnitReader(track: VideoTrack): (data: Uint8Array) => Tem
     let delimited = false;
     let hasSequence = false;
     let firstFrame: Uint8Array | undefined;
+    let headersOfUnit = frameHeaders;
     for (const obu of obus(data)) {
       const { type, payload, whole } = obu;
       if (type === OBU.temporalDelimiter) {
@@ -77,11 +78,12 @@ export function temporalUnitReader(track: VideoTrack): (data: Uint8Array) => Tem
       kept.push(whole);
       if (type === OBU.sequenceHeader) {
         hasSequence = true;
-        ({ frameHeaders } = sequences.read(payload));
+        headersOfUnit = sequences.read(payload).frameHeaders;
       }
-      if (FRAME_HEADERS.has(type)) parsed(() => checkFrameSize(obu, frameHeaders));
+      if (FRAME_HEADERS.has(type)) parsed(() => checkFrameSize(obu, headersOfUnit));
       if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
     }
+    frameHeaders = headersOfUnit; // only now, because a decoder never sees a unit that is refused
     const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
     return { keyframe, empty: firstFrame === undefined, data: delimited ? Buffer.concat(kept) : data };
   };
