@@ -101,6 +101,11 @@ export const MAX_NEW_STARTS_PER_S = 10;
 export const MAX_MEDIA_MESSAGES_PER_S = 2000;
 /** The most messages of a connection that are handled in one turn of the event loop. */
 export const MAX_MESSAGES_A_TURN = 64;
+/**
+ * After this many bytes of a connection, all other work of the event loop has its turn before more is read. Otherwise Node would read up to
+ * 2 MiB of each socket at once after a moment in which the server had no core.
+ */
+export const MAX_BYTES_A_TURN = 64 * 1024;
 /** A read from a publisher's socket counts as small when it has fewer bytes than this: it then costs more work than its bytes are worth. */
 export const SMALL_READ_BYTES = 1024;
 /**

@@ -24,6 +24,7 @@ import { Allowance } from './allowance.ts';
 import {
   ABORT_COUNTS_AS,
   CLOSE_WITHIN_MS,
+  MAX_BYTES_A_TURN,
   MAX_CHUNK_STREAMS,
   MAX_CONTROL_MESSAGES_PER_S,
   MAX_INCOMPLETE_BYTES,
@@ -90,7 +91,7 @@ const MIN_ACKNOWLEDGED_BYTES = 64 * 1024;
  * Why a connection is not read at the moment. While there is any reason, its socket is paused, which puts back-pressure on the peer.
  *
  * - `gate`: the publish gate has not decided yet
- * - `turn`: many messages came at once, and the rest is handled in the next turn of the event loop
+ * - `turn`: much came at once, and the rest is handled in the next turn of the event loop
  * - `sweep`: the bytes came in many small reads, and reading continues at the next sweep
  * - `second`: more media messages came than an encoder sends, and reading continues in the next second
  */
@@ -125,6 +126,8 @@ export class Connection implements Peer {
   /** Since when it has been connected without publishing. Undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
   readonly #holds = new Set<Hold>();
+  /** Bytes since the last wait for a turn. */
+  #turnBytes = 0;
   /** Media messages since the last second began. */
   #mediaMessages = 0;
   /** Small reads since the last sweep. */
@@ -249,6 +252,8 @@ export class Connection implements Peer {
       this.#read(slice);
       this.#acknowledge();
     });
+    this.#turnBytes += slice.length;
+    if (this.#turnBytes >= MAX_BYTES_A_TURN) this.#waitForTurn();
   }
 
   /** Limits reads as well as messages: a read costs about as much as a small message, and the peer decides how many its bytes take. */
@@ -264,6 +269,13 @@ export class Connection implements Peer {
   #holdFor(why: Hold): void {
     this.#holds.add(why);
     this.#socket.pause();
+  }
+
+  #waitForTurn(): void {
+    this.#turnBytes = 0;
+    if (this.#holds.has('turn')) return;
+    this.#holdFor('turn');
+    setImmediate(() => this.#goOn('turn'));
   }
 
   /** Removes a reason to wait. Resumes reading when it was the last one. */
@@ -290,8 +302,7 @@ export class Connection implements Peer {
   #readMessages(): void {
     for (let count = 0; this.#isReading; count++) {
       if (count === MAX_MESSAGES_A_TURN) {
-        this.#holdFor('turn');
-        setImmediate(() => this.#goOn('turn'));
+        this.#waitForTurn();
         return;
       }
       const message = this.#reader.next();
