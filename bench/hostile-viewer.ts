@@ -38,7 +38,7 @@ export async function hostileViewer({ long, only }: BenchOptions): Promise<reado
   const settings = { MILLRACE_LOG_LEVEL: 'info', MILLRACE_TRUSTED_PROXIES: '127.0.0.1' };
   const server = parts.use(await startServerProcess({ settings }));
   const nginx = parts.use(
-    await startDeployedNginx(new URL(server.url).host, {
+    await startDeployedNginx([new URL(server.url).host], {
       certFile: files.MILLRACE_TLS_CERT,
       keyFile: files.MILLRACE_TLS_KEY,
     }),

@@ -2,8 +2,11 @@
  * A stock cache in front of a server: it may keep every answer for as long as the server says, and its viewers are as close to live.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { Agent, request } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -15,6 +18,7 @@ import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startDeployedNginx, startNginx } from './nginx.ts';
@@ -131,7 +135,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
     const server = parts.use(
       await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } }),
     );
-    proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
+    proxy = parts.use(await startDeployedNginx([`127.0.0.1:${server.httpPort}`], { certFile, keyFile }));
     const stream = await server.api.createStream();
     const video = { width: 320, height: 180, bitrateBps: 400_000 };
     publisher = parts.use(
@@ -176,6 +180,26 @@ describe('behind nginx as deploy/nginx.conf sets it up', { ...NEEDS_NGINX, concu
       for (const { headers } of answers.slice(1)) assert.equal(headers.get('x-cache'), 'HIT', url);
     }
   });
+});
+
+test('nginx as deploy/nginx.conf sets it up keeps nodes that answer 503 to some requests', NEEDS_NGINX, async () => {
+  await using parts = new AsyncDisposableStack();
+  const node = async () => {
+    const server = createServer((asked, answer) => {
+      answer.statusCode = asked.url?.startsWith('/api/') ? 503 : 200;
+      answer.end();
+    });
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    parts.defer(() => void server.close());
+    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  };
+  const certificate = makeCertificate();
+  setDefaultCACertificates([...getCACertificates(), certificate.cert]);
+  const folder = parts.use(await temporaryFolder());
+  const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder.path, certificate);
+  const proxy = parts.use(await startDeployedNginx([await node(), await node()], { certFile, keyFile }));
+  for (let count = 0; count < 6; count++) assert.equal((await get(`${proxy.url}/api/stream`)).status, 503);
+  assert.equal((await get(`${proxy.url}/hls/a/index.m3u8`)).status, 200);
 });
 
 /** The attacker's address, as the proxy sees it. */

@@ -30,16 +30,19 @@ export function startNginx(upstream: string): Promise<CachingProxy> {
 
 /**
  * Starts nginx with the configuration of `deploy/nginx.conf`, with other paths and addresses.
+ * @param upstreams host and port of each server that nginx forwards to
  * @param certificate the PEM files of the certificate that nginx presents
  */
 export async function startDeployedNginx(
-  upstream: string,
+  upstreams: readonly string[],
   certificate: { readonly certFile: string; readonly keyFile: string },
 ): Promise<CachingProxy> {
   const example = await readFile(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
+  const [line, options] = /server 127\.0\.0\.1:8080 (.*)/.exec(example) ?? [];
+  if (line === undefined) throw new Error('deploy/nginx.conf has no server 127.0.0.1:8080');
   return await run('https', ({ folder, port }) => {
     const places: readonly (readonly [example: string, here: string])[] = [
-      ['server 127.0.0.1:8080 ', `server ${upstream} `],
+      [line, upstreams.map((upstream) => `server ${upstream} ${options}`).join('\n')],
       ['/var/cache/nginx/millrace', `${folder}/cache`],
       ['/var/log/nginx/millrace.log', `${folder}/access.log`],
       ['listen 80;', `listen unix:${folder}/http;`],

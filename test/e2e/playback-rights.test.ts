@@ -93,7 +93,7 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
         settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback', MILLRACE_LOG_LEVEL: 'debug' },
       }),
     );
-    proxy = parts.use(await startDeployedNginx(`127.0.0.1:${server.httpPort}`, { certFile, keyFile }));
+    proxy = parts.use(await startDeployedNginx([`127.0.0.1:${server.httpPort}`], { certFile, keyFile }));
     live = parts.use(await publishRestricted(server));
     indexUrl = `${proxy.url}/hls/${live.stream.playbackId}/index.m3u8`;
   });

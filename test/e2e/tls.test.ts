@@ -147,7 +147,7 @@ describe('in TLS', () => {
     const proxied = await behind.api.createStream();
     await using _publisher = await startPublisher({ url: behind.rtmpUrl(proxied.streamKey), video: VIDEO });
     const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
-    await using nginx = await startDeployedNginx(new URL(behind.url).host, files);
+    await using nginx = await startDeployedNginx([new URL(behind.url).host], files);
     const [entry] = (await (await fetch(`${nginx.url}/api/ingest`)).json()) as readonly { playback: string }[];
     assert.equal(entry!.playback, `${nginx.url}/hls`);
     await plays(nginx.url, [new URL(nginx.url).host], proxied);
@@ -167,7 +167,7 @@ describe('in TLS', () => {
     await using behind = await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
     const { id, streamKey } = await behind.api.createStream({ name: 'behind nginx' });
     const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
-    await using nginx = await startDeployedNginx(new URL(behind.url).host, files);
+    await using nginx = await startDeployedNginx([new URL(behind.url).host], files);
     await using browser = await launchChromium();
     await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
     const { page } = watched;

@@ -70,6 +70,7 @@ test('nginx finds nothing wrong with the configuration for Compose', needs('/usr
   t.after(() => rmSync(folder, { recursive: true }));
   const site = textOf('compose-nginx.conf')
     .replace('/var/cache/nginx', folder)
+    .replace('/dev/stdout', `${folder}/access.log`)
     .replace('listen 80;', `listen unix:${folder}/http;`);
   const file = join(folder, 'nginx.conf');
   writeFileSync(file, `pid ${folder}/pid; error_log stderr; events {} http { access_log off; ${site} }`);
@@ -77,4 +78,14 @@ test('nginx finds nothing wrong with the configuration for Compose', needs('/usr
     encoding: 'utf8',
   });
   assert.equal(status, 0, stderr);
+});
+
+test('the logs of both configurations of nginx leave out the same tokens and tickets', () => {
+  const formats = ['nginx.conf', 'compose-nginx.conf'].map((file) => {
+    const text = textOf(file);
+    assert.match(text, /^ +access_log \S+ millrace;$/m, file);
+    return text.slice(text.indexOf('map $uri $millrace_logged_uri'), text.indexOf('$upstream_cache_status'));
+  });
+  assert.match(formats[0]!, /log_format/);
+  assert.equal(formats[0], formats[1]);
 });
