@@ -154,7 +154,7 @@ async function read(key: TestKey, port: number, { lastEventId = '', query = '' }
     },
     /** The sequence numbers in the order in which they came. */
     get ids() {
-      return [...text.matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id));
+      return [...text.matchAll(/^id: (\d+)\nevent: /gm)].map(([, id]) => Number(id));
     },
     get types() {
       return [...text.matchAll(/^event: (.+)$/gm)].map(([, type]) => type);
@@ -194,6 +194,22 @@ test('events are streamed as they happen, and a reader that reconnects gets the 
   await waitFor(() => filtered.types.length === 3, { what: 'the filtered events' });
   assert.deepEqual(new Set(filtered.types), new Set(['stream.created']));
   for (const { socket } of [back, filtered]) socket.destroy();
+});
+
+test('a reader that lost its connection before its first event gets what it missed', async (t) => {
+  const api = await startApi(t);
+  const ann = await api.makeKey('ann');
+  const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
+  await newStream(api, ann, 'before');
+  await untilThereAre(api, ann, 1);
+  const reader = await read(ann, port);
+  const [, lastEventId] = /^id: (\d+)\nretry: /m.exec(reader.text) ?? [];
+  reader.socket.destroy();
+  await newStream(api, ann, 'missed');
+  await untilThereAre(api, ann, 2);
+  const back = await read(ann, port, { lastEventId });
+  await waitFor(() => back.ids.length === 1, { what: 'what was missed' });
+  back.socket.destroy();
 });
 
 test('a reader is disconnected when its API key is revoked, and when the server stops', async (t) => {

@@ -92,7 +92,10 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
-      // Keys seek as well.
+      // Keys seek as well, also while the time line has the focus. The video is paused, so that it does not get there by itself.
+      await page.keyboard.press('k');
+      await untilShown(page, 'state', 'paused');
+      await seek.focus();
       const before = await positionOf(page);
       await page.keyboard.press('ArrowRight');
       await waitFor(async () => (await positionOf(page)) > before + 5, { what: 'a jump of the arrow key' });

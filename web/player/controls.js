@@ -10,6 +10,9 @@ const VOLUME_STEP = 0.1;
 /** The state of the page is kept in data attributes of `<html>`, which styles and tests read. */
 const shown = document.documentElement.dataset;
 
+/** The keys that change a slider. */
+const SLIDER_KEYS = /^(Arrow.*|Home|End|Page.*)$/;
+
 /** How far the arrow keys seek, in seconds. */
 const SEEK_STEP_S = 10;
 
@@ -119,9 +122,11 @@ function hideWhenIdle(player) {
 function onKeys(actions) {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    // A focused button handles the space bar itself, and the slider and the list handle many more keys.
-    if (event.target instanceof HTMLInputElement || event.target instanceof HTMLSelectElement) return;
+    // A focused button handles the space bar itself, and a list handles every key.
+    if (event.target instanceof HTMLSelectElement) return;
     if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
+    // The volume handles the keys of a slider. The time line does not: its own step would be a tenth of a second.
+    if (event.target instanceof HTMLInputElement && event.target.id === 'volume' && SLIDER_KEYS.test(event.key)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();

@@ -124,8 +124,8 @@ async function playForEver() {
     const end = await Promise.race([engine.outcome, switched]);
     outcome = end === 'switched' ? undefined : end;
     wantsPause = end !== 'switched' && page.state === 'paused';
-    // A replay that was lost continues at the same position.
-    if (startAt && end !== 'switched') wanted = { positionS: video.currentTime };
+    // A replay that was lost continues at the same position, unless it had not begun.
+    if (startAt && end !== 'switched' && video.currentTime > 0) wanted = { positionS: video.currentTime };
     engine.stop();
     engine = undefined;
     showLatency(undefined);

@@ -39,6 +39,14 @@ export const OFFLINE_WORDINGS = {
     title: 'Not available on this page',
     detail: 'The owner of this stream allows only other pages to show it.',
   },
+  unchecked: {
+    title: 'Your link cannot be checked right now',
+    detail: 'The service that decides who may watch does not answer. Trying again: it starts here by itself.',
+  },
+  throttled: {
+    title: 'Too many wrong links from your network',
+    detail: 'Trying again: it starts here by itself.',
+  },
   unreachable: { title: 'No connection', detail: 'Trying again: it starts here by itself.' },
 };
 

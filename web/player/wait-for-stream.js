@@ -9,7 +9,7 @@
  * @property {string} session identifies the session: the path of its media
  * @property {boolean} hasThumbnail
  */
-/** @typedef {'offline' | 'full' | 'unreachable' | 'refused' | 'elsewhere'} Absence why there is nothing to play */
+/** @typedef {'offline' | 'full' | 'unreachable' | 'refused' | 'elsewhere' | 'unchecked' | 'throttled'} Absence why there is nothing to play */
 
 /** The pause between two requests: 1 to 2 s, at random, so that waiting pages do not all send one at the same moment. */
 const PAUSE_MS = 1000;
@@ -66,11 +66,18 @@ async function codeOf(response) {
   }
 }
 
-/** @param {number} status @param {string | undefined} code @returns {Absence} */
-function absenceOf(status, code) {
+/**
+ * Why there is nothing to play, by the answer to a request for `index.m3u8`.
+ * @param {number} status
+ * @param {string | undefined} code the error's code, unless a proxy answered
+ * @returns {Absence}
+ */
+export function absenceOf(status, code) {
   if (code === 'too_many_viewers') return 'full';
   if (status === 401) return 'refused';
   if (code === 'origin_not_allowed') return 'elsewhere';
+  if (code === 'playback_check_failed') return 'unchecked';
+  if (status === 429) return 'throttled';
   return status < 500 || code === 'playlist_timeout' ? 'offline' : 'unreachable';
 }
 

@@ -4,14 +4,23 @@ import * as fc from 'fast-check';
 import { EventLines } from './event-lines.ts';
 
 const TEXT =
-  'retry: 1000\n\nid: 7\nevent: stream.started\ndata: {"a":1}\n\n: beat\n\nid: 8\nevent: stream.idle\ndata: one\ndata: two\n\n';
+  'id: 6\nretry: 1000\n\nid: 7\nevent: stream.started\ndata: {"a":1}\n\n: beat\n\nid: 8\nevent: stream.idle\ndata: one\ndata: two\n\n';
 const EVENTS = [
-  { id: '7', type: 'stream.started', data: '{"a":1}' },
-  { id: '8', type: 'stream.idle', data: 'one\ntwo' },
+  { type: 'stream.started', data: '{"a":1}' },
+  { type: 'stream.idle', data: 'one\ntwo' },
 ];
 
 test('events are read, comments and settings are not', () => {
   assert.deepEqual(new EventLines().take(TEXT), EVENTS);
+});
+
+test('the id to continue after is known before the first event', () => {
+  const lines = new EventLines();
+  assert.equal(lines.lastId, undefined);
+  lines.take('id: 6\nretry: 1000\n\n');
+  assert.equal(lines.lastId, '6');
+  lines.take(TEXT);
+  assert.equal(lines.lastId, '8');
 });
 
 test('events are the same however the text is cut', () => {

@@ -69,10 +69,8 @@ async function read(signal: AbortSignal): Promise<void> {
         for (let next = await reader.read(); !next.done; next = await reader.read()) {
           clearTimeout(timer);
           timer = setTimeout(() => silence.abort(), SILENCE_MS);
-          for (const { id, data } of lines.take(next.value)) {
-            lastId = id ?? lastId;
-            add(JSON.parse(data) as ServiceEvent);
-          }
+          for (const { data } of lines.take(next.value)) add(JSON.parse(data) as ServiceEvent);
+          lastId = lines.lastId ?? lastId;
         }
       }
     } catch {

@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { get, serverNow } from './api.ts';
+import { ApiError } from './errors.ts';
 import { signedIn } from './session.ts';
 import type { OwnerToken, PlaybackPolicy } from './types.ts';
 
@@ -11,6 +12,8 @@ export type WatchedPath = `/stream/${string}` | `/asset/${string}`;
 
 /** A token is replaced this long before it ends. */
 const REPLACED_BEFORE_MS = 3_600_000;
+/** How long after a failed request the next one is sent. The token in use stays until then. */
+const RETRY_MS = 10_000;
 /** A wall has up to 100 pictures. */
 const MAX_KEPT = 500;
 
@@ -44,7 +47,11 @@ export function useOwnerToken(path: WatchedPath, isNeeded: boolean): string | un
           setState({ path, token });
           timer = setTimeout(load, Math.max(expiresAt - serverNow() - REPLACED_BEFORE_MS, 60_000));
         },
-        () => !isGone && setState({ path, token: '' }),
+        (error) => {
+          if (isGone) return;
+          if (isRefusal(error)) setState({ path, token: '' });
+          else timer = setTimeout(load, RETRY_MS);
+        },
       );
     };
     load();
@@ -56,6 +63,10 @@ export function useOwnerToken(path: WatchedPath, isNeeded: boolean): string | un
   if (!isNeeded) return '';
   return state?.path === path ? state.token : undefined;
 }
+
+/** Whether the server says that the user gets no token. */
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 403 || error.status === 404);
 
 async function tokenOf(path: WatchedPath): Promise<OwnerToken> {
   const name = `${signedIn.value?.sessionId} ${path}`;

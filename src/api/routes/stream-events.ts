@@ -25,7 +25,7 @@ const schema = {
   operationId: 'streamEvents',
   summary: 'Read events live',
   description:
-    'Sends each event when it happens, as a Server-Sent Event: `id` is the sequence number, `event` the type, and `data` the event as JSON. The answer continues until either side closes it. A reader that sends the header `Last-Event-ID` (or the query parameter `after`) first gets all events after that one. Without it, the reader gets only events that happen from now on. A reader that is too slow is disconnected; it loses nothing if it reconnects with `Last-Event-ID`. A comment line is sent every 15 seconds.',
+    'Sends each event when it happens, as a Server-Sent Event: `id` is the sequence number, `event` the type, and `data` the event as JSON. The answer continues until either side closes it. A reader that sends the header `Last-Event-ID` (or the query parameter `after`) first gets all events after that one. Without it, the reader gets only events that happen from now on. The answer begins with the `id` to continue after, for a reader that is disconnected before its first event. A reader that is too slow is disconnected; it loses nothing if it reconnects with `Last-Event-ID`. A comment line is sent every 15 seconds.',
   tags: ['event'],
   security: [{ apiKey: [] }],
   headers: Type.Object({
@@ -89,7 +89,8 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
       // Without this header, nginx buffers the answer.
       'x-accel-buffering': 'no',
     });
-    output.write('retry: 1000\n\n');
+    // The id, for a reader that is disconnected before its first event.
+    output.write(`id: ${after}\nretry: 1000\n\n`);
 
     const reader = new EventReader({ scope, filter, after, store, turns, output });
     const reading = tail.add(reader);
