@@ -89,7 +89,7 @@ const END_MEANINGS: Record<EndReason, string> = {
   unpublished: 'The publisher stopped the broadcast.',
   reconnect_window_elapsed: 'The connection was lost, and no publisher came back within the reconnect window.',
   replaced:
-    'The publisher came back with other codecs, or after the profiles of the stream were changed, so a new session began.',
+    'The publisher came back with other codecs, or after `profiles` or `record` of the stream were changed, so a new session began.',
   no_media: 'The publisher left before there was anything to play.',
   media_memory_exhausted: 'The media memory of the server, or of the user, was used up.',
   ingest_bitrate_exceeded: 'The publisher sent a higher bitrate than the quota of its user allows.',

@@ -17,7 +17,7 @@ export type SessionPhase = (typeof SESSION_PHASES)[number];
 export const END_REASONS = [
   'unpublished', // the publisher stopped publishing
   'reconnect_window_elapsed', // its connection was lost and it did not come back
-  'replaced', // the publisher came back with other codecs, or the stream has other profiles: a new session began
+  'replaced', // the publisher came back with other codecs, or profiles or record of the stream were changed: a new session began
   'no_media', // the publisher left before the first part
   'media_memory_exhausted', // no media memory was left for it, on the server or within its user's quota
   'ingest_bitrate_exceeded', // the publisher sent more than its user may

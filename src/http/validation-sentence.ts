@@ -64,7 +64,7 @@ export function violationSentence(violation: Violation, context: string): string
     case 'maximum':
       return must(`be at most ${String(params.limit)}`);
     case 'minLength':
-      return must('not be empty');
+      return must(params.limit === 1 ? 'not be empty' : `have at least ${String(params.limit)} characters`);
     case 'maxLength':
       return must(`have at most ${String(params.limit)} characters`);
     case 'maxItems':

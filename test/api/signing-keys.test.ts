@@ -44,7 +44,15 @@ test('a key is changed, disabled and deleted by its user, and hidden from others
   for (const method of ['GET', 'PATCH', 'DELETE'] as const) {
     for (const key of [bob, admin]) assert.equal((await api.call(method, path, { key })).statusCode, 404, method);
   }
-  assert.equal((await api.call('PATCH', path, { key: ann, body: { disabled: true } })).statusCode, 204);
+  for (const body of [{}, { disabled: true }]) {
+    assert.equal((await api.call('PATCH', path, { key: ann, body })).statusCode, 204);
+  }
+  const entries = (await api.call('GET', `/audit?resourceId=${id}`, { key: admin })).json();
+  assert.deepEqual(
+    entries.map(({ action }: { action: string }) => action),
+    ['signing_key.updated', 'signing_key.created'],
+    'an empty change leaves no entry',
+  );
   const seen = (await api.call('GET', `${path}?userId=${ann.userId}`, { key: admin })).json();
   assert.equal(seen.disabled, true, 'an admin may say whose key is meant');
   assert.equal((await api.call('DELETE', path, { key: ann })).statusCode, 204);

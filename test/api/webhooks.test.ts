@@ -278,6 +278,8 @@ test('a webhook is found, changed and deleted only by its user, and its secret i
   assert.equal((await get(api, ann, '/webhook/subscribed/stream.idle')).length, 1);
   assert.deepEqual(await get(api, ann, '/webhook/subscribed/stream.updated'), []);
   const admin = await api.makeKey('admin');
+  const ofAll = await api.call('GET', '/webhook/subscribed/stream.idle?all=1', { key: admin });
+  assert.deepEqual([ofAll.statusCode, ofAll.json().code], [400, 'invalid_request']);
   assert.equal((await get(api, admin, `/webhook/${webhook.id}?userId=${ann.userId}`)).name, 'renamed');
   const deleted = await api.call('DELETE', `/webhook/${webhook.id}`, { key: ann });
   assert.deepEqual([deleted.statusCode, deleted.json().id], [200, webhook.id]);
@@ -312,7 +314,7 @@ test('an invalid webhook is refused with the name of the field', async (t) => {
     [{ ...good, name: '' }, 'name'],
     [{ ...good, events: ['stream.burned'] }, 'events'],
     [{ ...good, events: undefined }, 'events'],
-    [{ ...good, sharedSecret: 'short' }, 'sharedSecret'],
+    [{ ...good, sharedSecret: 'short' }, 'sharedSecret must have at least 16 characters'],
     [{ ...good, url: 'ftp://example.com/' }, 'url'],
     [{ ...good, url: 'https://user:password@example.com/' }, 'url'],
     [{ ...good, url: 'http://127.0.0.1/' }, 'url'],

@@ -44,6 +44,7 @@ export const updateAsset: ApiRoute = (api, context) => {
       ...(body.name !== undefined && { name: body.name }),
       ...storedFields(body, settings.defaultProfiles),
     };
+    if (Object.keys(fields).length === 0) return presentAsset(asOfNow(asset, recordings), publicUrl(request));
     await mustHaveWebhook(body.playbackPolicy, asset.userId, store);
     const changed = { ...asset, ...fields, updatedAt: clock.now() };
     const answer = presentAsset(asOfNow(changed, recordings), publicUrl(request));

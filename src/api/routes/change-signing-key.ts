@@ -36,9 +36,12 @@ export const updateSigningKey: ApiRoute = (api, { authenticate, store }) => {
   api.patch('/access-control/signing-key/:id', { schema: update, ...hooks }, async (request, reply) => {
     const { caller, body } = request;
     const id = request.params.id as SigningKeyId;
-    const change = { action: 'signing_key.updated', resourceId: id, fields: Object.keys(body) } as const;
+    if (!isUuid(id) || !(await store.signingKeys.get(id, caller.scope))) throw unknownSigningKey();
+    const fields = Object.keys(body);
+    if (fields.length === 0) return reply.code(204).send();
+    const change = { action: 'signing_key.updated', resourceId: id, fields } as const;
     const receipt = receiptOf(request, change, NO_CONTENT);
-    if (!isUuid(id) || !(await store.signingKeys.change(id, caller.scope, body, receipt))) throw unknownSigningKey();
+    if (!(await store.signingKeys.change(id, caller.scope, body, receipt))) throw unknownSigningKey();
     return reply.code(204).send();
   });
 };

@@ -7,9 +7,9 @@ import { findWebhook } from '#api/find-webhook.ts';
 import { readPage } from '#api/list-options.ts';
 import { linkNext } from '#api/page.ts';
 import { presentWebhook } from '#api/present-webhook.ts';
-import { documentedOnly, type RawQuery } from '#api/query.ts';
+import { documentedOnly, type RawQuery, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
-import { ADMIN_QUERY, PAGE_QUERY, SCOPE_QUERY } from '#api/schemas/list-query.ts';
+import { ADMIN_QUERY, PAGE_QUERY, SCOPE_QUERY, USER_QUERY } from '#api/schemas/list-query.ts';
 import { webhookIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { WebhookSchema } from '#api/schemas/webhook.ts';
@@ -67,7 +67,7 @@ const subscribed = {
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   params: Type.Object({ event: Type.String({ description: 'An event type.', examples: ['stream.started'] }) }),
-  querystring: SCOPE_QUERY,
+  querystring: Type.Object(USER_QUERY),
   response: answers(200, Type.Array(ref(WebhookSchema)), 404),
 };
 
@@ -82,8 +82,9 @@ export const listSubscribedWebhooks: ApiRoute = (api, context) => {
         'There is no such event type; see /docs/events-and-webhooks on this server for the types.',
       );
     }
-    const user = caller.scope === 'everyone' ? caller.userId : caller.scope;
-    const found = await context.store.webhooks.ofEvent(user, params.event, MAX_SUBSCRIBED);
+    const { scope } = caller;
+    if (scope === 'everyone') throw refused('all', 'cannot be used here; name one user with userId');
+    const found = await context.store.webhooks.ofEvent(scope, params.event, MAX_SUBSCRIBED);
     return found.map((webhook) => presentWebhook(webhook, caller));
   });
 };
