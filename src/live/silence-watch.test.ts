@@ -18,11 +18,19 @@ test('silence is measured from its beginning until the audio is no longer silent
     return Math.round(watch.silentS);
   };
   assert.equal(feed(0, 5, sound), 0);
-  assert.equal(feed(5, 30, silence), 24);
+  assert.equal(feed(5, 30, silence), 25);
   assert.equal(feed(30, 32, sound), 0);
-  assert.equal(feed(32, 40, silence), 7);
+  assert.equal(feed(32, 40, silence), 8);
   watch.restart();
   assert.equal(watch.silentS, 0);
+});
+
+test('a short sound in each second is not silence, whenever in the second it comes', () => {
+  const watch = new SilenceWatch();
+  for (let frame = 0; frame < 3000; frame += 1) {
+    watch.add(AUDIO_TRACK, frame % 50 === 25 ? sound : silence, frame / 50);
+    assert.ok(watch.silentS < 1, `${watch.silentS} s of silence after ${frame / 50} s`);
+  }
 });
 
 test('audio of other codecs is not inspected', () => {

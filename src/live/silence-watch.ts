@@ -1,11 +1,12 @@
 /**
- * Notices that the audio of a publisher is silent. It inspects one packet in each second.
+ * Notices that the audio of a publisher is silent. It inspects one packet in each second, and every packet from a silent one to the next that
+ * is not, so that short sounds with a second between them, such as those of a metronome, are not taken for silence.
  */
 import { isSilentAac } from '#media/codecs/aac-silence-detector.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track } from '#media/track.ts';
 
-/** The time between two packets that are inspected, in seconds of media. */
+/** The time between two packets that are inspected while there is sound, in seconds of media. */
 const EVERY_S = 1;
 
 /** Watches the audio of one session. Only AAC is inspected, because in other codecs silence cannot be recognised without decoding. */
@@ -21,7 +22,8 @@ export class SilenceWatch {
 
   /** Takes the next packet. @param mediaS its session time in seconds */
   add(track: Track, { data }: Packet, mediaS: number): void {
-    if (track.codec !== 'aac' || mediaS < this.#dueS) return;
+    const isDue = mediaS >= this.#dueS || this.#silentSinceS !== undefined;
+    if (track.codec !== 'aac' || !isDue) return;
     this.#dueS = mediaS + EVERY_S;
     this.#lookedS = mediaS;
     this.#silentSinceS = isSilentAac(data) ? (this.#silentSinceS ?? mediaS) : undefined;
