@@ -173,7 +173,10 @@ function optionsOf(
         grid: { show: false },
         ticks: { stroke: line, size: 4 },
         size: 26,
-        values: (_plot, ticks) => ticks.map((each) => time(each * 1000).slice(0, 5)),
+        space: 70,
+        // Seconds are shown where two labels would be the same without them.
+        values: (_plot, ticks, _axis, _space, stepS) =>
+          ticks.map((each) => time(each * 1000).slice(0, stepS < 60 ? undefined : 5)),
       },
       {
         stroke: ink,
