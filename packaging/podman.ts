@@ -13,6 +13,8 @@ const ROOT = join(import.meta.dirname, '..');
 const DEBIAN = 'bookworm';
 /** Containers may not raise these limits above the host's, which Podman tries by default. */
 const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=4096:4096'];
+/** A container ends by itself after this time, in seconds, because the end of a test process that is killed does not end its containers. */
+const LONGEST_S = 30 * 60;
 /** In a sandbox, a private network for each step of a build is often not possible. */
 const BUILD = ['--isolation', 'chroot', '--network', 'host'];
 /** Certificate authorities that this machine adds, and that npm in a container needs as well. */
@@ -58,7 +60,7 @@ export class Podman implements AsyncDisposable {
 
   /** Starts a container in the background. */
   start(name: string, image: string, ...options: readonly string[]): Promise<Printed> {
-    return this.run('run', '--detach', '--name', name, ...LIMITS, ...options, image);
+    return this.run('run', '--detach', '--name', name, '--timeout', `${LONGEST_S}`, ...LIMITS, ...options, image);
   }
 
   /** Runs a shell script in a container. */
