@@ -1,6 +1,6 @@
 /**
- * Makes the pictures of the dashboard in `docs/images/`: every page, light and dark, of a server with some life in it. `npm run screenshots` writes
- * them; `npm run screenshots -- /tmp/x` writes them elsewhere, with phones, to be looked at.
+ * Makes the pictures in `docs/images/` of a server with some life in it: every page of the dashboard, light and dark, and the player. `npm run
+ * screenshots` writes them; `npm run screenshots -- /tmp/x` writes them elsewhere, with phones, to be looked at.
  */
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -13,6 +13,7 @@ const WITH_PHONES = process.argv[2] !== undefined;
 const WIDE = { width: 1280, height: 900 };
 const NARROW = { width: 320, height: 420 };
 const PHONE = { width: 390, height: 844 };
+const PLAYER = { width: 1280, height: 800 };
 const LADDER = [
   { name: '480p', width: 854, height: 480, fps: 0, bitrate: 1_200_000 },
   { name: '240p', width: 426, height: 240, fps: 0, bitrate: 300_000 },
@@ -45,6 +46,7 @@ for (const [name, path, text] of [
 // These two are always dark.
 await shoot('wall', '/wall', 'Issues', { colorSchemes: ['dark'] });
 await shoot('dock', `/dock/${sick.id}`, 'Issues', { colorSchemes: ['dark'], wide: NARROW });
+await shootPlayer(live.playbackId);
 
 /** Streams, one of them live, and what belongs to them. */
 async function populate({
@@ -129,6 +131,20 @@ async function shoot(
       if (watched.errors.length > 0) console.log(name, suffix, colorScheme, watched.errors, watched.failedRequests);
     }
   }
+}
+
+/** The player page, a moment after its viewer has moved the mouse. */
+async function shootPlayer(playbackId: string): Promise<void> {
+  await using watched = await chromium.newPage({ colorScheme: 'dark', viewport: PLAYER });
+  const { page } = watched;
+  await page.goto(`${server.url}/play/${playbackId}`);
+  await page.locator('#latency:not(:empty)').waitFor({ state: 'attached' });
+  await page.waitForTimeout(2500);
+  await page.mouse.move(PLAYER.width / 2, PLAYER.height / 2);
+  // The controls fade in.
+  await page.waitForTimeout(1000);
+  await page.screenshot({ path: join(FOLDER, 'player.png') });
+  if (watched.errors.length > 0) console.log('player', watched.errors, watched.failedRequests);
 }
 
 /** Signs in once, and gives what the browser keeps of it. */
