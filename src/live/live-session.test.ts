@@ -790,6 +790,24 @@ test('a network that stalls for more than three seconds leaves a gap, and the de
   assert.deepEqual([first?.keyframe, first!.dts / 90_000], [true, 1 + 8]);
 });
 
+test('a network that stalls while media lags behind the clock leaves a gap as long as the stall, and no longer', () => {
+  const world = setUp();
+  const { session, told, packets, advance } = world;
+  session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+  sendBoth(world, 0, 24_000, 150); // the encoder's clock is slow, until media lags by 12 s
+  advance(4000);
+  const before = packets().length;
+  sendBoth(world, 24_000, 46_000, 100);
+  const gaps = told.flatMap((each) => (each.type === 'gap' && each.renditionId === 'source' ? [each] : []));
+  const gapS = gaps.reduce((sum, { fromS, untilS }) => sum + untilS - fromS, 0);
+  assert.ok(gapS > 3 && gapS <= 4 + 2, `the gap lasts ${gapS} s, for a stall of 4 s and a keyframe every 2 s`);
+  const shown = (kind: string) =>
+    packets()
+      .slice(before)
+      .filter((packet) => packet.kind === kind).length;
+  assert.ok(shown('video') > 16 * 25 && shown('audio') > 16 * 45, `${shown('video')} frames of 22 s were shown`);
+});
+
 test('an output is closed when its session has ended, after the ends of all renditions, and when the server stops', async () => {
   for (const [how, last] of [
     ['end', 'end'],

@@ -250,12 +250,21 @@ export class SessionMedia implements AsyncDisposable {
     const elapsedS = this.#elapsedS();
     const silentS = elapsedS - this.#placedS;
     if (silentS > MAX_PAUSE_S) this.stop();
-    if (this.#progress.type === 'running') {
-      this.#holdWithoutAudio(this.#progress.timeline);
-      if (silentS < SILENCE_S || this.#selected.audio === undefined) return;
-      this.#interrupt();
+    switch (this.#progress.type) {
+      case 'before_media':
+        return;
+      case 'running': {
+        const { timeline } = this.#progress;
+        this.#holdWithoutAudio(timeline);
+        if (silentS < SILENCE_S || this.#selected.audio === undefined) return;
+        this.#interrupt();
+        // Media that lags behind the clock continues where it was. It must not be taken to come too late.
+        this.#writeAway(Math.min(elapsedS, timeline.leaderSeconds(elapsedS) ?? elapsedS));
+        return;
+      }
+      case 'stopped':
+        this.#writeAway(elapsedS);
     }
-    if (this.#progress.type !== 'before_media') this.#writeAway(elapsedS);
   }
 
   /** Stops showing media until the leader's next keyframe. */
