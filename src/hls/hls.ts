@@ -2,6 +2,7 @@
  * The contract of `hls`: a presentation takes the sequence of a session and gives playlists, init segments, segments and parts. It knows no
  * HTTP and reads no clock: times come with the events.
  */
+import type { Profile } from '#domain/profile.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { GapEvent, RenditionId, SessionOutput } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
@@ -64,6 +65,8 @@ export interface PresentationOptions {
   readonly firstDiscontinuitySequence: number;
   /** The wall-clock time of session time 0, for EXT-X-PROGRAM-DATE-TIME. It never changes, so later steps of the clock have no effect. */
   readonly epoch: Milliseconds;
+  /** The profiles of the session. Their renditions may begin at any time, because they wait for a transcoder. */
+  readonly profiles: readonly Pick<Profile, 'fps' | 'fpsDen'>[];
   /** Set after a restart of the server, when viewers may come before their publisher, with URLs from before the restart. */
   readonly continued: boolean;
   /** The path of the media playlists relative to `index.m3u8`, without a slash at the end: the session's media path. */

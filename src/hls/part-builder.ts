@@ -32,6 +32,11 @@ const MAX_BYTES = 8 * 1024 * 1024;
 /** Timestamps that were rounded to milliseconds make a frame appear up to this much longer or shorter. */
 const JITTER_S = 0.001;
 
+/** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
+export function largestPartTargetS(framesPerSecond: number): number {
+  return (longestPartMs(framesPerPart(framesPerSecond), { framesPerSecond, exact: false }) + MARGIN_MS) / 1000;
+}
+
 /**
  * Makes parts of up to the longest duration, which is 2 ms below the part target. For audio it is known at once. For video it is measured over
  * the first part, and is constant from then on.

@@ -17,6 +17,7 @@ import type {
   Waiting,
 } from './hls.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
+import { largestPartTargetS } from './part-builder.ts';
 import { PartSinks } from './part-sinks.ts';
 import { PlaylistText } from './rendered-playlist.ts';
 import { Rendition } from './rendition.ts';
@@ -218,11 +219,13 @@ class LivePresentation implements Presentation, MemoryHolder {
     if (listed.length === 0) return false;
     const leadS = this.#leadS;
     const startS = Math.min(...listed.map(({ packager }) => packager.window.segments[0]?.startS ?? leadS));
-    const partTargetS = Math.max(...listed.map(({ packager }) => packager.partTargetS ?? 0));
+    const partTargetS = Math.max(PART_LENGTH_S, ...listed.map(({ packager }) => packager.partTargetS ?? 0));
     if (this.#phase === 'live' && this.#isAwaited(listed, { leadS, startS })) return false;
-    const { targetDurationS } = this.#options;
+    const { targetDurationS, profiles } = this.#options;
+    // The renditions of profiles with few frames a second may come later.
+    const later = profiles.flatMap(({ fps, fpsDen = 1 }) => (fps === 0 ? [] : largestPartTargetS(fps / fpsDen)));
     this.#serverControl = {
-      partHoldBackS: 3 * Math.max(PART_LENGTH_S, partTargetS),
+      partHoldBackS: 3 * Math.max(partTargetS, ...later),
       holdBackS: 3 * targetDurationS,
       canSkipUntilS: 6 * targetDurationS,
     };

@@ -368,6 +368,7 @@ export class SessionRegistry implements AsyncDisposable {
             firstMediaSequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
             firstDiscontinuitySequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
             epoch: ms(record.createdAt - LEAD_IN_MS),
+            profiles: record.profiles,
             continued: record.restarts > 0,
             uriPrefix: record.mediaPath,
             memory,

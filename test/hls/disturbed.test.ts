@@ -234,6 +234,25 @@ describe('a presentation', () => {
     assert.equal(small.segments.at(-1)!.msn, source.segments.at(-1)!.msn);
   });
 
+  test('holds back three parts of a rendition with few frames, also when that begins late', async () => {
+    for (const fps of [1, 2, 5]) {
+      const feed = new Feed({ ...both, profiles: [{ name: 'few', bitrate: 100_000, fps, width: 320, height: 180 }] });
+      await feed.watch(10);
+      feed.presentation.write('few', { type: 'track', track: videoTrack({ declaredFrameRate: fps }) });
+      for (let frame = 0; frame < 10 * fps; frame++) {
+        const dts = ticks((10 + frame / fps) * 90_000);
+        const isMarked = frame % (2 * fps) === 0;
+        const packet = { kind: 'video', dts, pts: dts, keyframe: isMarked, data: new Uint8Array(40) } as const;
+        feed.presentation.write('few', asEvent(isMarked ? { ...packet, mark: markAt(5 + frame / fps / 2) } : packet));
+      }
+      for (const rendition of feed.renditions) {
+        const { partTargetS, serverControl } = await playlistOf(feed, rendition);
+        const holdBackS = Number(serverControl.get('PART-HOLD-BACK'));
+        assert.ok(holdBackS >= 3 * partTargetS!, `${rendition} at ${fps}: ${holdBackS} s for ${partTargetS} s`);
+      }
+    }
+  });
+
   test('gives a new init segment a new name, and hints it before it is used', async () => {
     const feed = new Feed(both);
     const hinted = async () =>

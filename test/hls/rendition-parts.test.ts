@@ -94,6 +94,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     firstMediaSequence: 0,
     firstDiscontinuitySequence: 0,
     epoch: ms(0),
+    profiles: [],
     continued: false,
     uriPrefix: 'path',
     memory: createMediaMemory(2 ** 30),

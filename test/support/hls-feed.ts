@@ -123,6 +123,7 @@ export class Feed {
       firstMediaSequence: 0,
       firstDiscontinuitySequence: 0,
       epoch: ms(1_790_000_000_000),
+      profiles,
       continued: false,
       uriPrefix: 'path',
       memory: createMediaMemory(2 ** 30),
