@@ -160,7 +160,6 @@ class LivePresentation implements Presentation, MemoryHolder {
         release: (sizeBytes) => this.#account.give(sizeBytes),
         packaged: (renditionId, packaged) => this.#sinks.write(renditionId, packaged),
         endS: () => this.#nextEndS(),
-        hasEnded: () => this.#phase === 'ended',
         serverControl: () => this.#serverControl,
         reports: (except) =>
           [...this.#renditions.values()].flatMap((each) => (each === except ? [] : (each.report() ?? []))),
@@ -189,7 +188,9 @@ class LivePresentation implements Presentation, MemoryHolder {
   #onEnd(rendition: Rendition): void {
     if ([...this.#renditions.values()].some((each) => !each.hasEnded)) {
       // Waits a turn, because the others may end as well.
-      queueMicrotask(() => rendition.changed());
+      queueMicrotask(() => {
+        if (this.#phase === 'live') rendition.leave();
+      });
       return;
     }
     this.#phase = 'ended';
@@ -237,7 +238,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     // A rendition that was announced but never came is waited for no longer than its encoder may take.
     const patienceS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
     const isComing = (each: Rendition) =>
-      !each.hasParts && (each.packager.started || leadS - Math.max(startS, each.addedS) <= patienceS);
+      !each.hasParts && (each.hasBegun || leadS - Math.max(startS, each.addedS) <= patienceS);
     if ([...this.#renditions.values()].some(isComing)) return true;
     if (leadS - startS > OFFERED_WITHIN_S) return false;
     // Renditions begin later than the source, and catch up with the media that came in the meantime. Playlists must be in step when they

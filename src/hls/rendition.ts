@@ -25,8 +25,6 @@ export interface RenditionHost {
   packaged(id: RenditionId, packaged: Packaged): void;
   /** The session time in seconds until which a rendition that ends now is shown. It is the same for all that end together. */
   endS(): number;
-  /** Whether the whole session has ended, and not only this rendition. */
-  hasEnded(): boolean;
   /** What all playlists have in common. Undefined while the presentation is not ready: no playlist is answered until then. */
   serverControl(): ServerControl | undefined;
   /** The newest positions of all other renditions. */
@@ -44,8 +42,13 @@ export interface RenditionOptions extends Omit<PackagerOptions, 'output'> {
   readonly host: RenditionHost;
 }
 
-/** The phase of a rendition: being written, ended, or closed with all its media freed. */
-type Phase = 'live' | 'ended' | 'closed';
+/**
+ * - `live`: it is being written
+ * - `ended`: its playlist has ended
+ * - `gone`: it has ended although the session goes on. It has no playlist, so that its viewers change to another rendition.
+ * - `closed`: all its media is freed
+ */
+type Phase = 'live' | 'ended' | 'gone' | 'closed';
 
 /** A rendition's packager, its media, and the requests that wait for it. */
 export class Rendition {
@@ -56,6 +59,8 @@ export class Rendition {
   readonly #waiting: WaitingRoom;
   #declared: DeclaredBitrates = { averageBps: undefined, peakBps: undefined };
   #phase: Phase = 'live';
+  /** The number of the newest segment from before it began again. */
+  #oldMsn = -1;
   /** The playlist rendered since the last change. */
   #full: PlaylistText | undefined;
   #delta: PlaylistText | undefined;
@@ -91,9 +96,15 @@ export class Rendition {
     return this.#options.addedS;
   }
 
-  /** Whether its playlist has something to list. */
+  /** Whether its playlist has something to list. A rendition that begins again has nothing before its first new part. */
   get hasParts(): boolean {
-    return this.packager.window.segments.some(({ parts }) => parts.length > 0);
+    const { segments } = this.packager.window;
+    return this.#phase !== 'gone' && segments.some(({ msn, parts }) => msn > this.#oldMsn && parts.length > 0);
+  }
+
+  /** Whether a segment has begun, so that there is something to list now or soon. */
+  get hasBegun(): boolean {
+    return this.#lastMsn > this.#oldMsn;
   }
 
   /** Whether its sequence has ended. It may begin again. */
@@ -105,7 +116,7 @@ export class Rendition {
   write(event: SessionEvent): void {
     switch (event.type) {
       case 'track':
-        if (this.#phase === 'ended') this.#phase = 'live';
+        if (this.hasEnded) this.#beginAgain();
         this.#declared = { averageBps: event.averageBps ?? this.#declared.averageBps, peakBps: event.peakBps };
         this.packager.setTrack(event.track);
         this.changed();
@@ -147,6 +158,12 @@ export class Rendition {
     this.#waiting.wake();
   }
 
+  /** Removes the playlist of a rendition that has ended alone. */
+  leave(): void {
+    if (this.#phase === 'ended') this.#phase = 'gone';
+    this.changed();
+  }
+
   /** Frees media that no playlist lists any more. @returns false when there was none */
   forgetOldest(): boolean {
     const segment = this.packager.window.takeRetired();
@@ -179,8 +196,9 @@ export class Rendition {
     return this.#waiting.wait<MediaAnswer>(look, { type: 'timeout' }, waiting);
   }
 
-  /** Its newest position, for the playlists of other renditions. Undefined before its first part. */
+  /** Its newest position, for the playlists of other renditions. Undefined while it has nothing to list. */
   report(): RenditionReport | undefined {
+    if (!this.hasParts) return undefined;
     const last = this.packager.window.segments.findLast((segment) => segment.parts.length > 0);
     return last && { uri: this.playlistName, lastMsn: last.msn, lastPart: last.parts.length - 1 };
   }
@@ -212,8 +230,6 @@ export class Rendition {
       return this.#phase === 'live' ? undefined : { type: 'not_found' };
     const edge = this.#edge();
     const ready = readiness(directives, edge);
-    // A rendition that ended alone has no playlist any more, so that its viewers change to another one.
-    if (this.#phase === 'ended' && !this.#options.host.hasEnded()) return { type: 'not_found' };
     // After EXT-X-ENDLIST nothing is waited for and nothing is skipped (§6.2.5). Requests that waited for the next part share one answer.
     if (this.#phase === 'ended') {
       const isUsual = ready.type === 'wait' || (ready.type === 'now' && ready.validity !== 'unshared');
@@ -226,6 +242,15 @@ export class Rendition {
     }
     const playlist = directives.skip ? this.#renderDelta(serverControl) : this.#render(serverControl);
     return { type: 'playlist', playlist, validity: ready.validity };
+  }
+
+  get #lastMsn(): number {
+    return this.packager.window.segments.at(-1)?.msn ?? -1;
+  }
+
+  #beginAgain(): void {
+    this.#phase = 'live';
+    this.#oldMsn = this.#lastMsn;
   }
 
   #edge(): PlaylistEdge {

@@ -226,9 +226,20 @@ describe('a presentation', () => {
     feed.presentation.write('small', { type: 'end' });
     assert.deepEqual([await isOffered(), await asked()], [false, 'not_found']);
     assert.equal((await feed.media('small', last.uri.split('/')[1]!))?.type, 'media', 'what was listed can be fetched');
-    feed.play(17);
+    const isReported = async () => (await feed.text('source'))?.includes('RENDITION-REPORT:URI="small.m3u8"');
+    feed.play(1);
     feed.presentation.offer(['small']);
-    assert.deepEqual([await isOffered(), await asked()], [true, 'playlist']);
+    const absent = { offered: await isOffered(), asked: await asked(), reported: await isReported() };
+    assert.deepEqual(
+      absent,
+      { offered: false, asked: 'not_found', reported: false },
+      'it is made again, but not yet there',
+    );
+    feed.presentation.write('small', { type: 'track', track: videoTrack({ width: 640, height: 360 }) });
+    feed.play(1);
+    assert.deepEqual([await isOffered(), await feed.text('small'), await isReported()], [false, undefined, false]);
+    feed.play(15);
+    assert.deepEqual([await isOffered(), await asked(), await isReported()], [true, 'playlist', true]);
     const [source, small] = [await playlistOf(feed, 'source'), await playlistOf(feed, 'small')];
     assert.equal(small.mediaSequence, 10);
     assert.equal(small.segments.at(-1)!.msn, source.segments.at(-1)!.msn);
