@@ -32,8 +32,11 @@ import { WaitingRoom } from './waiting-room.ts';
 const OFFERED_WITHIN_S = 4;
 /** An offered rendition that ends at most two parts before the furthest one is in step with it. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
-/** How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. */
-const FIRST_PART_S = 1;
+/**
+ * How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. Audio may be
+ * sent three seconds later than the video.
+ */
+const FIRST_PART_S = 3.5;
 /** The number of frames not written yet: one until its duration is known, and one in the encoder. */
 const FRAMES_IN_HAND = 2;
 
@@ -220,7 +223,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     if (listed.length === 0) return false;
     const leadS = this.#leadS;
     const startS = Math.min(...listed.map(({ packager }) => packager.window.segments[0]?.startS ?? leadS));
-    const partTargetS = Math.max(PART_LENGTH_S, ...listed.map(({ packager }) => packager.partTargetS ?? 0));
+    const partTargetS = Math.max(PART_LENGTH_S, ...renditions.map(({ packager }) => packager.partTargetS ?? 0));
     if (this.#phase === 'live' && this.#isAwaited(listed, { leadS, startS })) return false;
     const { targetDurationS, profiles } = this.#options;
     // The renditions of profiles with few frames a second may come later.

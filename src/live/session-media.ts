@@ -18,6 +18,7 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { PictureState } from '#transcode/transcoder.ts';
 import { Distributor } from './distributor.ts';
 import { FrameHold } from './frame-hold.ts';
+import { Interleaver } from './interleaver.ts';
 import { isTooLong } from './keyframe-meter.ts';
 import { MediaTotals } from './media-totals.ts';
 import { RenditionSequence } from './rendition-sequence.ts';
@@ -96,6 +97,8 @@ export class SessionMedia implements AsyncDisposable {
   #progress: Progress = { type: 'before_media' };
   /** Replaced at the first frame of each timeline. */
   #hold: FrameHold | undefined;
+  /** Replaced at each timeline, and when a configuration changes. */
+  #interleaver = new Interleaver();
   readonly #starts = new StartLimit();
   /** The session time in seconds before which media may not restart, because media that was written before reaches that far. */
   #notBeforeS = 0;
@@ -229,6 +232,7 @@ export class SessionMedia implements AsyncDisposable {
     if (before === undefined || !isUsed) return isUsed;
     this.#trackLine.happened({ kind: track.kind, codec: track.codecString });
     this.#marker.discontinue();
+    this.#interleaver = new Interleaver();
     this.#hasChanged = true;
     return true;
   }
@@ -259,7 +263,7 @@ export class SessionMedia implements AsyncDisposable {
         if (silentS < SILENCE_S || this.#selected.audio === undefined) return;
         this.#interrupt();
         // Media that lags behind the clock continues where it was. It must not be taken to come too late.
-        this.#writeAway(Math.min(elapsedS, timeline.leaderSeconds(elapsedS) ?? elapsedS));
+        this.#writeAway(Math.min(elapsedS, timeline.leaderSeconds(elapsedS) ?? elapsedS), this.#interleaver.audioLateS);
         return;
       }
       case 'stopped':
@@ -350,7 +354,8 @@ export class SessionMedia implements AsyncDisposable {
     switch (placement.type) {
       case 'placed':
         this.#placedS = elapsedS;
-        this.#onPlaced(selected, placement.packet);
+        this.#source.add(selected, placement.packet, isLeader);
+        for (const due of this.#interleaver.next(selected, placement.packet)) this.#onPlaced(due.selected, due.packet);
         break;
       case 'jumped':
         this.#jump(selected, packet);
@@ -369,22 +374,24 @@ export class SessionMedia implements AsyncDisposable {
     const { timescale, kind } = track;
     const shownS = packet.pts / timescale;
     this.#holdFrame(track, packet.dts / timescale, shownS);
-    this.#source.add(selected, packet, id === this.#leader?.id);
-    if (kind === 'audio') this.#silence.add(track, packet, shownS);
     this.#reachedS[kind] = shownS;
     if (id !== this.#leader?.id || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
     if (needsEncoding(track)) this.#transcoded.write({ type: 'packet', packet });
-    else this.#present(packet, track);
+    else {
+      const isUsed = this.#present(packet, track);
+      if (kind === 'audio') this.#silence.add(track, packet, shownS, isUsed);
+    }
     this.#writeGaps();
   }
 
-  /** Writes a packet of the source, or audio made from it, to its rendition. */
-  #present(packet: Packet, track: Track): void {
+  /** Writes a packet of the source, or audio made from it, to its rendition. @returns whether it could be used */
+  #present(packet: Packet, track: Track): boolean {
     const isLeader = track.kind === this.#leader?.track.kind;
     if (!isLeader) this.#marker.pass(packet.pts / track.timescale);
     const marked = isLeader ? this.#marker.mark(packet, track) : packet;
     const written = marked && (track.kind === 'video' ? this.#video : this.#audio).packet(marked);
     if (written !== undefined && isLeader) this.#totals.add(written, track.timescale);
+    return written !== undefined;
   }
 
   /** Writes gaps where packets are known to be missing, and where audio is missing beside the video. */
@@ -392,24 +399,26 @@ export class SessionMedia implements AsyncDisposable {
     const { video, audio } = this.#reachedS;
     const untilS = Math.max(video, audio) - BEHIND_S;
     this.#transcoded.fillUntil(untilS);
+    const audioUntilS = untilS - this.#interleaver.audioLateS;
     if (this.#audio.isInterrupted) {
       // Audio that leads and comes from the transcoder begins no segments while it is missing.
       if (this.#leader?.track.kind === 'audio') this.#marker.pass(untilS);
-      this.#audio.fillUntil(untilS);
-    } else if (video - audio > BEHIND_S && this.#selected.audio !== undefined) {
+      this.#audio.fillUntil(audioUntilS);
+    } else if (audioUntilS > audio && this.#selected.audio !== undefined) {
       // Publishers with few frames send the audio of each frame with the next one.
-      this.#audio.fillUntil(untilS - 2 * (this.#hold?.stepS ?? 0));
+      this.#audio.fillUntil(audioUntilS - 2 * (this.#hold?.stepS ?? 0));
     }
   }
 
   /**
    * Writes gaps for every rendition while no media is received. Those of transcoded renditions are written a little later, because the
    * transcoder may still hand out packets that it held when media stopped.
+   * @param audioLateS how much later than the video audio would come, in seconds
    */
-  #writeAway(untilS: number): void {
+  #writeAway(untilS: number, audioLateS = 0): void {
     this.#marker.pass(untilS);
     this.#video.fillUntil(untilS);
-    this.#audio.fillUntil(this.#isAudioEncoded ? untilS - BEHIND_S : untilS);
+    this.#audio.fillUntil(untilS - (this.#isAudioEncoded ? BEHIND_S : 0) - audioLateS);
     this.#transcoded.fillUntil(untilS - BEHIND_S);
   }
 
@@ -489,6 +498,7 @@ export class SessionMedia implements AsyncDisposable {
     this.#placedS = elapsedS;
     this.#reachedS = { video: startS, audio: startS };
     this.#hold = undefined;
+    this.#interleaver = new Interleaver();
     this.#source.restart();
     this.#silence.restart();
     this.#options.onStart();

@@ -33,6 +33,12 @@ test('a short sound in each second is not silence, whenever in the second it com
   }
 });
 
+test('audio that viewers do not get counts as silent', () => {
+  const watch = new SilenceWatch();
+  for (let at = 0; at < 10; at += 1) watch.add(AUDIO_TRACK, sound, at, at < 5);
+  assert.equal(watch.silentS, 4);
+});
+
 test('audio of other codecs is not inspected', () => {
   const watch = new SilenceWatch();
   for (let at = 0; at < 30; at += 1) watch.add({ ...AUDIO_TRACK, codec: 'opus' }, silence, at);

@@ -20,13 +20,17 @@ export class SilenceWatch {
     return this.#silentSinceS === undefined ? 0 : this.#lookedS - this.#silentSinceS;
   }
 
-  /** Takes the next packet. @param mediaS its session time in seconds */
-  add(track: Track, { data }: Packet, mediaS: number): void {
+  /**
+   * Takes the next packet.
+   * @param mediaS its session time in seconds
+   * @param isUsed whether viewers get it. They get silence in place of audio that comes too late.
+   */
+  add(track: Track, { data }: Packet, mediaS: number, isUsed = true): void {
     const isDue = mediaS >= this.#dueS || this.#silentSinceS !== undefined;
     if (track.codec !== 'aac' || !isDue) return;
     this.#dueS = mediaS + EVERY_S;
     this.#lookedS = mediaS;
-    this.#silentSinceS = isSilentAac(data) ? (this.#silentSinceS ?? mediaS) : undefined;
+    this.#silentSinceS = !isUsed || isSilentAac(data) ? (this.#silentSinceS ?? mediaS) : undefined;
   }
 
   /** Forgets earlier silence. Called after a jump of timestamps, and when a publisher has come back. */

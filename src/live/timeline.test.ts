@@ -109,6 +109,20 @@ test('a track that keeps a clock of its own is used again after a second', () =>
   assert.equal(typeof heard.at(-1), 'number');
 });
 
+test('audio that is sent up to three seconds before or after its video keeps the clock of the video', () => {
+  for (const aheadMs of [-2900, -1500, 1500, 2900]) {
+    const timeline = new Timeline(selected(video), packetAt(video, 5000), 0);
+    const placed = Array.from({ length: 300 }, (_, index) => {
+      const atMs = 5000 + Math.round((index * 1024) / 48);
+      placedDts(timeline, video, atMs);
+      return [atMs + aheadMs - 5000, placedDts(timeline, audio, atMs + aheadMs)] as const;
+    });
+    for (const [expectedMs, dts] of placed.filter(([ms]) => ms >= 0)) {
+      assert.ok(Math.abs(Number(dts) - expectedMs * 48) <= 48, `${dts} for ${expectedMs} ms, ${aheadMs} ms ahead`);
+    }
+  }
+});
+
 test('a track that appears late is placed beside the leader', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   for (let time = 0; time <= 10_000; time += 40) placedDts(timeline, video, time);

@@ -8,6 +8,7 @@ import { ticks } from '#lib/units.ts';
 import { packetSamples } from '#media/codecs.ts';
 import type { Packet } from '#media/packet.ts';
 import type { AudioTrack, TrackId } from '#media/track.ts';
+import { MAX_APART_S } from './interleaver.ts';
 import type { SelectedTrack } from './track-selection.ts';
 
 /** A packet whose timestamp is further than this from the position of its track does not continue the track. */
@@ -112,11 +113,13 @@ export class Timeline {
     let clock = this.#clocks.get(id);
     if (clock === undefined) {
       const start = Math.round(this.#startSeconds * track.timescale);
-      const offset = start - Math.round(this.#originSeconds * track.timescale);
+      const offset = this.#offsetOf(track);
       const leaderAt = this.#clocks.get(this.#leader);
-      // Rounded down, because the leader's next packet is expected a tick after its first, and audio may begin at once.
+      // A track may begin late, but not before the start.
       const expected =
-        leaderAt === undefined ? start : Math.floor((leaderAt.expected / leaderAt.timescale) * track.timescale);
+        leaderAt === undefined
+          ? start
+          : Math.max(start, Math.floor((leaderAt.expected / leaderAt.timescale - MAX_APART_S) * track.timescale));
       clock = {
         timescale: track.timescale,
         offset,
@@ -133,6 +136,11 @@ export class Timeline {
     return clock;
   }
 
+  /** Session ticks minus publisher ticks, if the track has the leader's clock. */
+  #offsetOf({ timescale }: SelectedTrack['track']): number {
+    return Math.round(this.#startSeconds * timescale) - Math.round(this.#originSeconds * timescale);
+  }
+
   /**
    * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much.
    * Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at most {@link MAX_PAUSE_S},
@@ -146,13 +154,14 @@ export class Timeline {
     if (others.length === 0) {
       return track.kind === 'video' && gapSeconds <= MAX_PAUSE_S && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
     }
-    return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= JUMP_S);
+    const apartSeconds = id === this.#leader ? JUMP_S : MAX_APART_S;
+    return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= apartSeconds);
   }
 
   /**
    * Handles a packet that does not fit. A jump of the leader restarts everything. Packets of another track may be from before a jump of the
    * leader, or from after one that the leader will make in a moment. They are dropped until they have gone on for so long that the track
-   * must have a clock of its own.
+   * must have a clock of its own. Where it agrees with the leader by the leader's clock, it keeps that.
    */
   #misfit(packet: Packet, { id, track }: SelectedTrack, clock: TrackClock): Placement {
     if (id === this.#leader) return { type: 'jumped' };
@@ -162,8 +171,11 @@ export class Timeline {
     if (clock.misfitTicks >= JUMP_S * track.timescale) {
       const leader = this.#clocks.get(this.#leader);
       const nowSeconds = leader === undefined ? this.#startSeconds : leader.expected / leader.timescale;
-      clock.expected = Math.max(clock.expected, Math.round(nowSeconds * track.timescale));
-      clock.offset = clock.expected - packet.dts;
+      const offset = this.#offsetOf(track);
+      const isInStep = Math.abs((packet.dts + offset) / track.timescale - nowSeconds) <= MAX_APART_S;
+      const at = isInStep ? packet.dts + offset : Math.round(nowSeconds * track.timescale);
+      clock.expected = Math.max(clock.expected, at);
+      clock.offset = isInStep ? offset : clock.expected - packet.dts;
       clock.misfitTicks = 0;
     }
     return { type: 'dropped' };

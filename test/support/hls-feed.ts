@@ -69,6 +69,8 @@ export interface FeedOptions {
   readonly rounded?: boolean;
   /** How long after its decoding time each frame is presented, in milliseconds. */
   readonly delayMs?: number;
+  /** How long after the video of the same time the audio is sent, in seconds. Negative when it is sent before it. */
+  readonly audioLateS?: number;
   readonly video?: VideoTrack | undefined;
   readonly audio?: AudioTrack | undefined;
   readonly frameBytes?: number;
@@ -90,7 +92,7 @@ export class Feed {
   readonly history = new Map<string, Reload[]>();
   firstParts = 0;
   exhausted = 0;
-  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'frameBytes'>>;
+  #feed: Required<Pick<FeedOptions, 'fps' | 'gop' | 'rounded' | 'delayMs' | 'audioLateS' | 'frameBytes'>>;
   readonly #video: VideoTrack | undefined;
   readonly #profiles: readonly Profile[];
   #audio: AudioTrack | undefined;
@@ -111,7 +113,7 @@ export class Feed {
     startS = 0,
     ...rest
   }: FeedOptions) {
-    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, frameBytes: 40, ...rest };
+    this.#feed = { fps: 30, gop: 60, rounded: true, delayMs: 0, audioLateS: 0, frameBytes: 40, ...rest };
     this.#video = video;
     this.#profiles = profiles;
     this.#audio = audio;
@@ -173,14 +175,16 @@ export class Feed {
   play(seconds: number, muted: { video?: boolean; audio?: boolean } = {}): void {
     const untilS = this.#nowS + seconds;
     for (;;) {
-      const videoS = this.#video === undefined ? untilS : this.#stretchS + this.#frames / this.#feed.fps;
+      const videoS =
+        this.#video === undefined ? Number.POSITIVE_INFINITY : this.#stretchS + this.#frames / this.#feed.fps;
       const audioS =
         this.#audio === undefined
-          ? untilS
+          ? Number.POSITIVE_INFINITY
           : this.#stretchS + (this.#audioPackets * this.#audio.samplesPerPacket) / this.#audio.sampleRate;
-      if (Math.min(videoS, audioS) >= untilS - 1e-9) break;
-      this.#nowS = Math.max(this.#nowS, Math.min(videoS, audioS));
-      if (videoS <= audioS) this.#videoFrame(videoS, muted.video ?? false);
+      const audioSentS = audioS + this.#feed.audioLateS;
+      if (Math.min(videoS, audioSentS) >= untilS - 1e-9) break;
+      this.#nowS = Math.max(this.#nowS, Math.min(videoS, audioSentS));
+      if (videoS <= audioSentS) this.#videoFrame(videoS, muted.video ?? false);
       else this.#audioPacket(audioS, muted.audio ?? false);
     }
     this.#nowS = untilS;
