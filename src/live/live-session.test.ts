@@ -56,6 +56,9 @@ function setUp({
   onState = () => {},
 } = {}) {
   let now = 1_000_000;
+  /** How far the wall clock was set back, in milliseconds. */
+  let setBackMs = 0;
+  let seen = 0;
   const lines: { message: string; fields: object }[] = [];
   const log = (fields: object, message: string) => void lines.push({ message, fields });
   const logger: Logger = { ...silentLogger, info: log, warn: log, error: log, child: () => logger };
@@ -72,7 +75,7 @@ function setUp({
     codecs,
     recordingPath: recorder && newMediaPath(),
   });
-  const clock = { now: () => ms(now), monotonic: () => ms(now - 500_000) };
+  const clock = { now: () => ms(now - setBackMs), monotonic: () => ms(now - 500_000) };
   const session = new RtmpSession(
     {
       record,
@@ -95,7 +98,7 @@ function setUp({
         phases.push(changed.state.phase);
         onState();
       },
-      onSeen: () => {},
+      onSeen: () => void seen++,
       onEndedByService: (reason) => ended.push(reason),
     },
     state,
@@ -105,6 +108,9 @@ function setUp({
       now += 50;
       mock.timers.tick(50);
     }
+  };
+  const setClockBack = (milliseconds: number) => {
+    setBackMs += milliseconds;
   };
   /** The time passes, but this process is held up: when it goes on, its timers are due first. */
   const holdUp = (milliseconds: number) => {
@@ -123,6 +129,8 @@ function setUp({
     phases,
     advance,
     holdUp,
+    setClockBack,
+    seen: () => seen,
     packets,
     firstPart: () => callbacks?.onFirstPart(),
     memoryFull: () => callbacks?.onMemoryExhausted(),
@@ -806,6 +814,19 @@ test('a network that stalls while media lags behind the clock leaves a gap as lo
       .slice(before)
       .filter((packet) => packet.kind === kind).length;
   assert.ok(shown('video') > 16 * 25 && shown('audio') > 16 * 45, `${shown('video')} frames of 22 s were shown`);
+});
+
+test('received media is reported at the same intervals after the clock was set back', () => {
+  const world = setUp();
+  world.session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+  const reportsWhile = (fromMs: number, untilMs: number) => {
+    const before = world.seen();
+    sendBoth(world, fromMs, untilMs, 100);
+    return world.seen() - before;
+  };
+  assert.equal(reportsWhile(0, 61_000), 6);
+  world.setClockBack(HOUR_MS);
+  assert.equal(reportsWhile(61_000, 121_000), 6);
 });
 
 test('an output is closed when its session has ended, after the ends of all renditions, and when the server stops', async () => {

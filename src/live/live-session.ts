@@ -104,8 +104,8 @@ export class LiveSession implements AsyncDisposable {
   #pacer: NodeJS.Timeout | undefined;
   #hasPlayed = false;
   #seenAt: Milliseconds;
-  /** When {@link LiveSessionOptions.onSeen} was last called because media was received. */
-  #reportedAt: Milliseconds;
+  /** The monotonic time at which {@link LiveSessionOptions.onSeen} was last called because media was received, in milliseconds. */
+  #reportedAt: number;
   readonly #guard: Guard = guardWith((where, error) => this.#failed(where, error));
 
   /**
@@ -120,7 +120,7 @@ export class LiveSession implements AsyncDisposable {
     this.#name = record.name;
     this.#peakViewers = record.totals.peakViewers;
     this.#seenAt = record.lastSeen;
-    this.#reportedAt = record.lastSeen;
+    this.#reportedAt = clock.monotonic();
     this.presentation = options.createPresentation({
       onFirstPart: () => {
         this.#hasPlayed = true;
@@ -436,9 +436,11 @@ export class LiveSession implements AsyncDisposable {
   }
 
   #seen(): void {
-    this.#seenAt = this.#options.clock.now();
-    if (this.#seenAt - this.#reportedAt < this.#options.seenEveryMs) return;
-    this.#reportedAt = this.#seenAt;
+    const { clock, seenEveryMs } = this.#options;
+    this.#seenAt = clock.now();
+    const nowMs = clock.monotonic();
+    if (nowMs - this.#reportedAt < seenEveryMs) return;
+    this.#reportedAt = nowMs;
     this.#options.onSeen(this);
   }
 
