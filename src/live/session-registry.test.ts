@@ -307,7 +307,8 @@ test('a resumed session numbers its media from a base that depends on the restar
   const second = setUp();
   second.registry.restore({ ...record, restarts: 2 }, { phase: 'reconnecting', until: ms(1_030_000) });
   const [presentation] = second.presentations;
-  assert.equal(presentation?.options.firstMediaSequence, 2_000_000);
+  assert.equal(presentation?.options.firstMediaSequence, 200_000_000, 'segments of two seconds for six years each');
+  assert.equal(presentation?.options.firstDiscontinuitySequence, 2_000_000);
   assert.equal(presentation?.options.continued, true);
   assert.equal(second.registry.directory.watch(stream.playbackId)?.mediaPath, record.mediaPath);
 });

@@ -31,8 +31,10 @@ import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts
 import { UsageBook } from './usage-book.ts';
 import { Viewers } from './viewers.ts';
 
-/** The distance of media sequence numbers between two restarts of a session: more segments than it can have in between. */
-const MEDIA_SEQUENCES_PER_RESTART = 1_000_000;
+/** The distance of media sequence numbers between two restarts of a session: segments of two seconds for six years. */
+const MEDIA_SEQUENCES_PER_RESTART = 100_000_000;
+/** The distance of discontinuity numbers. ExoPlayer reads them as integers of 32 bits, so it cannot be as large. */
+const DISCONTINUITIES_PER_RESTART = 1_000_000;
 const MIB = 1024 * 1024;
 
 /** The options of the registry. */
@@ -366,7 +368,7 @@ export class SessionRegistry implements AsyncDisposable {
             targetDurationS: settings.targetDurationS,
             windowS: settings.windowS,
             firstMediaSequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
-            firstDiscontinuitySequence: record.restarts * MEDIA_SEQUENCES_PER_RESTART,
+            firstDiscontinuitySequence: record.restarts * DISCONTINUITIES_PER_RESTART,
             epoch: ms(record.createdAt - LEAD_IN_MS),
             profiles: record.profiles,
             continued: record.restarts > 0,
