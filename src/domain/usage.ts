@@ -22,14 +22,14 @@ export type UsageCounter = (typeof USAGE_COUNTERS)[number];
 export type UsageCounts = Readonly<Record<UsageCounter, number>>;
 
 /**
- * What one process counted for one stream within one hour. Each value replaces the one before: it counts from the beginning of the hour, or
- * of the process if that was later.
+ * What one counter of a process counted for one stream within one hour. Each value replaces the one before: it counts from the beginning of
+ * the hour, or of the counter if that was later. A process begins another counter when its clock is set back to an hour that is over.
  */
 export interface HourOfUsage {
   /** The beginning of the hour, in UTC. */
   readonly hour: Milliseconds;
   readonly playbackId: PlaybackId;
-  /** Identifies the process. */
+  /** Identifies the counter. */
   readonly countedBy: string;
   readonly counts: UsageCounts;
 }

@@ -1,7 +1,7 @@
 /**
  * Counts the usage of this process, by hour and stream.
  *
- * The values of an hour only grow. They are stored as totals, with the hour and an id of this process as the key. So a write that is
+ * The values of an hour only grow. They are stored as totals, with the hour and an id of their counter as the key. So a write that is
  * repeated because its outcome was unknown counts nothing twice.
  */
 import { randomUUID } from 'node:crypto';
@@ -20,20 +20,26 @@ interface Entry {
   isChanged: boolean;
 }
 
+/** The counter of one hour. One that was forgotten is not continued: when the clock is set back to its hour, another one begins. */
+interface Hour {
+  readonly countedBy: string;
+  readonly entries: Map<PlaybackId, Entry>;
+}
+
 /** The usage that one process has counted. */
 export class UsageBook {
-  readonly #countedBy = randomUUID();
-  readonly #hours = new Map<Milliseconds, Map<PlaybackId, Entry>>();
+  readonly #hours = new Map<Milliseconds, Hour>();
   #size = 0;
 
   /** Adds usage to the hour of `now`. */
   count(playbackId: PlaybackId, counts: Partial<UsageCounts>, now: Milliseconds): void {
     const hour = ms(now - (now % HOUR_MS));
-    let entries = this.#hours.get(hour);
-    if (entries === undefined) {
-      entries = new Map();
-      this.#hours.set(hour, entries);
+    let counter = this.#hours.get(hour);
+    if (counter === undefined) {
+      counter = { countedBy: randomUUID(), entries: new Map() };
+      this.#hours.set(hour, counter);
     }
+    const { entries } = counter;
     let entry = entries.get(playbackId);
     if (entry === undefined) {
       if (this.#size >= MAX_ENTRIES) return;
@@ -48,12 +54,12 @@ export class UsageBook {
   /** Returns the totals that have changed since they were last taken. The caller stores them, or gives them back. */
   take(): readonly HourOfUsage[] {
     const taken: HourOfUsage[] = [];
-    for (const [hour, entries] of this.#hours) {
+    for (const [hour, { countedBy, entries }] of this.#hours) {
       for (const [playbackId, entry] of entries) {
         if (!entry.isChanged) continue;
         entry.isChanged = false;
         const { counts } = entry;
-        taken.push({ hour, playbackId, countedBy: this.#countedBy, counts: roundedDown(counts) });
+        taken.push({ hour, playbackId, countedBy, counts: roundedDown(counts) });
       }
     }
     return taken;
@@ -62,14 +68,14 @@ export class UsageBook {
   /** Takes back totals that could not be stored, so that they are taken again. */
   giveBack(taken: readonly HourOfUsage[]): void {
     for (const { hour, playbackId } of taken) {
-      const entry = this.#hours.get(hour)?.get(playbackId);
+      const entry = this.#hours.get(hour)?.entries.get(playbackId);
       if (entry !== undefined) entry.isChanged = true;
     }
   }
 
   /** Forgets the hours that ended before `now` and whose totals were all taken. */
   forgetBefore(now: Milliseconds): void {
-    for (const [hour, entries] of this.#hours) {
+    for (const [hour, { entries }] of this.#hours) {
       if (hour + HOUR_MS > now || entries.values().some(({ isChanged }) => isChanged)) continue;
       this.#hours.delete(hour);
       this.#size -= entries.size;
