@@ -100,8 +100,22 @@ test('the last minute of a session is stored after its end, and no minute of a s
   assert.deepEqual(unseen.samples, []);
 });
 
+test('the last samples and usage of a session that is removed at once are stored', async (t) => {
+  const { sampler, pass, samples, counted, sessions } = setUp(t);
+  await pass(15);
+  sessions.pop();
+  await pass(5);
+  await sampler[Symbol.asyncDispose]();
+  assert.deepEqual(
+    samples.map(({ sample }) => sample.durationMs),
+    [15_000],
+  );
+  const [counts] = counted();
+  assert.deepEqual([counts?.ingestMs, counts?.watchedMs], [20_000, 30_000]);
+});
+
 test('usage is counted once, also when the store was away for a while', async (t) => {
-  const { sampler, pass, counted, faults, samples, sessions } = setUp(t);
+  const { sampler, pass, counted, faults, samples } = setUp(t);
   faults.store = true;
   await pass(130);
   assert.deepEqual(counted(), []);
@@ -112,8 +126,6 @@ test('usage is counted once, also when the store was away for a while', async (t
   assert.equal(counts?.ingestBytes, counts?.ingestMs);
   assert.ok((counts?.ingestMs ?? 0) >= 180_000);
   assert.ok(samples.length >= 3);
-  sessions.pop();
-  await pass(10);
   await sampler[Symbol.asyncDispose]();
   assert.equal(counted()[0]?.ingestMs, 190_000);
 });

@@ -38,6 +38,7 @@ export interface SessionSamplerOptions {
 
 /** What the sampler remembers of a session. */
 interface Watched {
+  readonly session: LiveSession;
   /** The samples of the present minute. */
   minute: HealthSample[];
   /** The totals of the session up to which usage was counted. */
@@ -91,14 +92,14 @@ export class SessionSampler implements AsyncDisposable {
     const now = clock.monotonic();
     const elapsedMs = now - this.#sampledAt;
     this.#sampledAt = now;
-    const gone = new Set(this.#watched.keys());
+    const gone = new Map(this.#watched);
     for (const session of sessions()) {
       const { id, playbackId } = session.record;
       gone.delete(id);
       let watched = this.#watched.get(id);
       if (watched === undefined) {
         // The usage of a resumed session that an earlier process counted is in its record.
-        watched = { minute: [], totals: session.record.totals, isKept: false };
+        watched = { session, minute: [], totals: session.record.totals, isKept: false };
         this.#watched.set(id, watched);
       }
       watched.isKept = session.hasPlayed;
@@ -108,9 +109,13 @@ export class SessionSampler implements AsyncDisposable {
       const [first] = watched.minute;
       const isOver = sample === undefined || Math.floor(first!.at / MINUTE_MS) !== Math.floor(clock.now() / MINUTE_MS);
       if (first !== undefined && isOver) this.#closeMinute(id, watched);
-      this.#countUsage(session, watched, session.state.phase === 'ended' ? 0 : viewers * elapsedMs);
+      this.#countUsage(watched, session.state.phase === 'ended' ? 0 : viewers * elapsedMs);
     }
-    for (const id of gone) this.#watched.delete(id);
+    for (const [id, watched] of gone) {
+      this.#closeMinute(id, watched);
+      this.#countUsage(watched, 0);
+      this.#watched.delete(id);
+    }
   }
 
   /** Joins the samples of a minute into one, which waits for the store. */
@@ -123,7 +128,8 @@ export class SessionSampler implements AsyncDisposable {
     if (this.#waiting.length > MAX_WAITING) this.#waiting = this.#waiting.slice(-MAX_WAITING);
   }
 
-  #countUsage({ record, totals }: LiveSession, watched: Watched, watchedMs: number): void {
+  #countUsage(watched: Watched, watchedMs: number): void {
+    const { record, totals } = watched.session;
     const before = watched.totals;
     watched.totals = totals;
     const { usage, takeViews, clock } = this.#options;
