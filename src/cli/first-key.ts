@@ -38,7 +38,7 @@ const fileOf = (dataDir: string): string => join(dataDir, 'initial-api-key');
  */
 export async function ensureFirstKey(options: FirstKeyOptions): Promise<void> {
   const { store, bootstrapKey, terminal, logger } = options;
-  if ((await store.apiKeys.list()).length > 0) return;
+  if (await store.apiKeys.exist()) return;
   if (bootstrapKey) {
     await createFirst(options, bootstrapKey);
     return;
@@ -65,8 +65,8 @@ export interface FirstLinkOptions extends Omit<FirstKeyOptions, 'store'> {
 }
 
 /**
- * Makes the first link to the dashboard, for the user `admin`, unless there has been one, an API key has been used, or the operator
- * chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was in use, so
+ * Makes the first link to the dashboard, for the user `admin`, unless there has been one, an API key has been used or revoked, or the
+ * operator chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was in use, so
  * a later start makes it. Without a terminal, the link is written to `<dataDir>/initial-sign-in-link` like the first key. The file stays,
  * because the link is worthless after its first use or 15 minutes.
  * @returns the text for the terminal; empty when there is none
@@ -75,12 +75,9 @@ export async function firstSignInLink(options: FirstLinkOptions): Promise<string
   const { store, logger, terminal, dataDir, bootstrapKey } = options;
   const admin = await store.users.byName(FIRST_USER);
   if (admin === undefined || bootstrapKey !== undefined) return '';
-  const keys = await store.apiKeys.list();
   // Nobody makes 20 changes to admin before the first sign-in.
   const { rows: changes } = await store.audit.list({ resourceId: admin.id }, { limit: 20 });
-  if (keys.some(({ lastSeen }) => lastSeen > 0) || changes.some(({ action }) => action === 'sign_in_link.created')) {
-    return '';
-  }
+  if (changes.some(({ action }) => action === 'sign_in_link.created') || (await store.apiKeys.wereUsed())) return '';
   const link = await createSignInLink(options, admin.id);
   if (terminal !== undefined) {
     return `Sign in to the dashboard with this link. It works once, within 15 minutes; npx millrace sign-in prints another one:\n\n  ${link}\n\n`;

@@ -12,21 +12,30 @@ import { kyselyOn } from './engines/sqlite/dialect.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openStore } from './open-store.ts';
 
-const dataDir = mkdtempSync(join(tmpdir(), 'millrace-store-'));
-after(() => rmSync(dataDir, { recursive: true }));
+const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));
+after(() => rmSync(root, { recursive: true }));
+
+/** A function that inserts a row with a value for each column of a table. */
+const insertingInto = (db: DatabaseSync) => (table: string, values: readonly (string | number | null)[]) =>
+  db.prepare(`insert into ${table} values (${values.map(() => '?').join()})`).run(...values);
+
+/** Makes the tables as they were after a migration. */
+async function migrateTo(db: DatabaseSync, migration: string): Promise<void> {
+  const provider = { getMigrations: async () => MIGRATIONS };
+  const { error } = await new Migrator({ db: kyselyOn(db), provider }).migrateTo(migration);
+  assert.equal(error, undefined);
+}
 
 it('keeps the data of a database of the first version', async () => {
+  const dataDir = mkdtempSync(join(root, 'first-'));
   const [admin, user] = [someUser({ createdAt: 1 as never }), someUser({ createdAt: 2 as never })];
   const key = someKey(user);
   const stream = someStream(user.id, { name: 'Ärger' });
   const session = someSession(stream, { phase: 'live', nodeId: '' as never });
   {
     using db = new DatabaseSync(join(dataDir, 'millrace.db'));
-    const provider = { getMigrations: async () => MIGRATIONS };
-    const first = await new Migrator({ db: kyselyOn(db), provider }).migrateTo('0001-users-keys-streams-sessions');
-    assert.equal(first.error, undefined);
-    const insert = (table: string, values: readonly (string | number | null)[]) =>
-      db.prepare(`insert into ${table} values (${values.map(() => '?').join()})`).run(...values);
+    await migrateTo(db, '0001-users-keys-streams-sessions');
+    const insert = insertingInto(db);
     for (const each of [user, admin]) insert('users', [each.id, each.name, each.createdAt]);
     insert('api_keys', [key.id, user.id, key.name, key.secretHash, key.createdAt, null]);
     const profiles = JSON.stringify(stream.profiles);
@@ -65,4 +74,29 @@ it('keeps the data of a database of the first version', async () => {
       ['Ärger'],
     );
   }
+});
+
+it('deletes what a database has kept of revoked keys beyond the newest 100 of each user', async () => {
+  const dataDir = mkdtempSync(join(root, 'revoked-'));
+  const user = someUser();
+  const valid = someKey(user, { access: { rules: [] } });
+  {
+    using db = new DatabaseSync(join(dataDir, 'millrace.db'));
+    await migrateTo(db, '0009-health-samples-and-attempts');
+    const insert = insertingInto(db);
+    insert('users', [user.id, user.name, user.createdAt, 0, 0, '{}']);
+    const rules = JSON.stringify(valid.access);
+    insert('api_keys', [valid.id, user.id, valid.name, valid.secretHash, valid.createdAt, null, rules, 0]);
+    for (let at = 1; at <= 105; at += 1) {
+      const { id, name, secretHash } = someKey(user);
+      insert('api_keys', [id, user.id, name, secretHash, at, at, rules, 0]);
+    }
+  }
+  await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  const revoked = (await store.apiKeys.list()).filter(({ revokedAt }) => revokedAt !== undefined);
+  assert.deepEqual(
+    revoked.map(({ revokedAt, access }) => [revokedAt, access]),
+    Array.from({ length: 100 }, (_, index) => [index + 6, undefined]),
+  );
+  assert.deepEqual(await store.apiKeys.byHash(valid.secretHash), { key: valid, user });
 });

@@ -12,6 +12,7 @@ import { playbackRights } from './migrations/0006-playback-rights.ts';
 import { assets } from './migrations/0007-assets.ts';
 import { browserSessions } from './migrations/0008-browser-sessions.ts';
 import { healthSamplesAndAttempts } from './migrations/0009-health-samples-and-attempts.ts';
+import { revokedKeys } from './migrations/0010-revoked-keys.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -24,6 +25,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0007-assets': assets,
   '0008-browser-sessions': browserSessions,
   '0009-health-samples-and-attempts': healthSamplesAndAttempts,
+  '0010-revoked-keys': revokedKeys,
 };
 
 /** How a database's schema compares with this program. */

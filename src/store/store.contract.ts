@@ -38,7 +38,7 @@ import { rightsContract } from './contract/rights.contract.ts';
 import { isMillraceError, type OpenStore } from './contract/suite.contract.ts';
 import { usageContract } from './contract/usage.contract.ts';
 import type { Page, PageKey } from './page.ts';
-import type { ListOptions, Store } from './store.ts';
+import { type ListOptions, REVOKED_KEYS_KEPT, type Store } from './store.ts';
 
 /**
  * Declares the suite.
@@ -419,6 +419,47 @@ export function storeContract(name: string, open: OpenStore): void {
       const sameName = someUser({ name: user.name });
       assert.equal(await store.apiKeys.createFirst(sameName, someKey(sameName), [someReceipt()]), true);
       assert.equal((await store.apiKeys.list())[0]?.userId, user.id);
+    });
+
+    it('knows whether there is a key, and whether one was used or revoked', async () => {
+      const known = async () => [await store.apiKeys.exist(), await store.apiKeys.wereUsed()];
+      assert.deepEqual(await known(), [false, false]);
+      const [used, revoked] = [someKey(user, { name: 'used' }), someKey(user, { name: 'revoked' })];
+      await store.apiKeys.create(revoked, someReceipt());
+      assert.deepEqual(await known(), [true, false]);
+      await store.apiKeys.revoke(revoked.id, 'everyone', someReceipt({ at: ms(5) }));
+      assert.deepEqual(await known(), [true, true]);
+      const other = await open();
+      await other.users.ensure(user);
+      await other.apiKeys.create(used, someReceipt());
+      await other.apiKeys.seen(new Map([[used.id, ms(6)]]));
+      assert.equal(await other.apiKeys.wereUsed(), true);
+      await other[Symbol.asyncDispose]();
+    });
+
+    it('keeps only the newest revoked keys of each user, without their rules', async () => {
+      const access = { rules: [{ resources: ['x'.repeat(90_000)] }] };
+      const other = await store.users.ensure(someUser());
+      const create = async (owner: User, count: number) => {
+        const key = someKey(owner, { name: `key ${count}`, createdAt: ms(count), access });
+        await store.apiKeys.create(key, someReceipt());
+        return key;
+      };
+      const valid = [await create(user, 0), await create(other, 0)];
+      await store.apiKeys.revoke((await create(other, 1)).id, other.id, someReceipt({ at: ms(1) }));
+      for (let count = 1; count <= REVOKED_KEYS_KEPT + 20; count += 1) {
+        const key = await create(user, count);
+        assert.equal(await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(count) })), true);
+      }
+      const listed = await store.apiKeys.list();
+      const revoked = (owner: User) => listed.filter((key) => key.userId === owner.id && key.revokedAt !== undefined);
+      assert.deepEqual(
+        revoked(user).map(({ name }) => name),
+        Array.from({ length: REVOKED_KEYS_KEPT }, (_, index) => `key ${index + 21}`),
+      );
+      assert.equal(revoked(other).length, 1);
+      assert.ok([...revoked(user), ...revoked(other)].every((key) => key.access === undefined));
+      for (const key of valid) assert.deepEqual((await store.apiKeys.byHash(key.secretHash))?.key, key);
     });
 
     it('rejects calls after closing, and closes once', async () => {

@@ -132,6 +132,9 @@ export interface EventFilter {
 /** Milliseconds that the hash of a stream's replaced key is kept. */
 export const FORMER_KEYS_KEPT_MS = 24 * 3600 * 1000;
 
+/** The number of revoked API keys that are kept of each user, so that nobody fills the store by creating keys and revoking them. */
+export const REVOKED_KEYS_KEPT = 100;
+
 /** A sample that is kept with its session. */
 export interface SessionSample {
   readonly sessionId: SessionId;
@@ -206,9 +209,16 @@ export interface Store extends AsyncDisposable {
     ofUser(user: UserId, page: PageOptions): Promise<Page<ApiKey>>;
     /** Counts a user's unrevoked keys up to `atMost`. */
     countOf(user: UserId, atMost: number): Promise<number>;
+    /** Whether there is any key, revoked ones included. */
+    exist(): Promise<boolean>;
+    /** Whether any key was ever used or revoked. */
+    wereUsed(): Promise<boolean>;
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
-    /** Revokes a key. Returns whether there was such an unrevoked key. */
+    /**
+     * Revokes a key, and forgets its access rules. Of the user's revoked keys, only the newest {@link REVOKED_KEYS_KEPT} are kept. Returns
+     * whether there was such an unrevoked key.
+     */
     revoke(id: ApiKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
     /** Stores when keys were last used. A time is never set back. */
     seen(times: ReadonlyMap<ApiKeyId, Milliseconds>): Promise<void>;

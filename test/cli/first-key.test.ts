@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { ensureFirstKey, forgetFirstKeyOnUse } from '#cli/first-key.ts';
+import { ensureFirstKey, firstSignInLink, forgetFirstKeyOnUse } from '#cli/first-key.ts';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -47,6 +47,18 @@ test('the first user and key are in the audit log as changes of the operator', a
     'user.created': { resourceId: key?.userId, actor: undefined },
     'api_key.created': { resourceId: key?.id, actor: undefined },
   });
+});
+
+test('a start does not read the API keys, of which customers may have made and revoked very many', async (t) => {
+  const { options, terminal, store, shown } = await firstStart(t);
+  const list = () => Promise.reject(new Error('a start must not list the API keys'));
+  const started = { ...options, terminal, store: { ...store, apiKeys: { ...store.apiKeys, list } } };
+  const base = { publicUrl: undefined, port: 8080, isSecure: false };
+  for (let start = 0; start < 2; start += 1) {
+    await ensureFirstKey(started);
+    await firstSignInLink({ ...started, base });
+  }
+  assert.equal(shown.length, 1);
 });
 
 test('a file left by a failed start is replaced by a new one, which is private even if the old one was not', async (t) => {

@@ -482,6 +482,8 @@ it('no query reads or sorts a whole table', async () => {
         await store.apiKeys.ofUser(user.id, page),
       ],
       countOf: () => store.apiKeys.countOf(user.id, 5),
+      exist: () => store.apiKeys.exist(),
+      wereUsed: () => store.apiKeys.wereUsed(),
       list: () => store.apiKeys.list(),
       seen: () => store.apiKeys.seen(new Map([[key.id, ms(1)]])),
       revoke: () => store.apiKeys.revoke(key.id, user.id, someReceipt()),
@@ -684,6 +686,8 @@ it('no query reads or sorts a whole table', async () => {
     /^USE TEMP B-TREE FOR DISTINCT: select distinct user_id .* from "sessions"/,
     // Whether any key exists. The scan stops at the first.
     /^SCAN api_keys\b.*: insert into "(users|api_keys)" .* select .* not exists/,
+    // Whether any key exists, or was used. The scan stops at the first.
+    /^SCAN api_keys\b.*: select "id" from "api_keys" (where .*)?limit 1$/,
     // Rows that refer to a user. They are looked for only after a foreign key was violated.
     /^SCAN (sessions|streams): insert into "users" .* select/,
     // All keys, in order, which is what the caller asks for.

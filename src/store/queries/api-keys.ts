@@ -1,7 +1,7 @@
 /**
  * Queries on API keys.
  */
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { ApiKeysTable, Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
@@ -91,6 +91,17 @@ export function apiKeyQueries(db: Kysely<Database>) {
       return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), keys);
     }),
 
+    any: prepare(() => db.selectFrom('api_keys').select('id').limit(sql.lit(1))),
+
+    /** A key that was used or revoked. Keys that were neither are no more than users may have, so few are read before it. */
+    anyUsed: prepare(() =>
+      db
+        .selectFrom('api_keys')
+        .select('id')
+        .where(sql<boolean>`(last_seen > 0 or revoked_at is not null)`)
+        .limit(sql.lit(1)),
+    ),
+
     list: prepare(() =>
       db
         .selectFrom('api_keys')
@@ -101,15 +112,33 @@ export function apiKeyQueries(db: Kysely<Database>) {
         .orderBy('api_keys.id'),
     ),
 
-    /** Without `user_id`, revokes the key of any user. */
+    /** Without `user_id`, revokes the key of any user. A revoked key needs no rules, which may be large. */
     revoke: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>> & { at: number }) => {
       const key = db
         .updateTable('api_keys')
-        .set({ revoked_at: args.at as ApiKeysTable['revoked_at'] })
+        .set({ revoked_at: args.at as ApiKeysTable['revoked_at'], access: null })
         .where('id', '=', args.id)
         .where('revoked_at', 'is', null);
       return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
     }),
+
+    /**
+     * Deletes the revoked keys of a key's user, all but the newest `kept`, at most two at once. Run it after `revoke`: as each revocation
+     * adds one, the others become fewer.
+     */
+    deleteRevoked: prepare((args: Columns<'id'> & { kept: number }) =>
+      db.deleteFrom('api_keys').where('id', 'in', (eb) =>
+        eb
+          .selectFrom('api_keys')
+          .select('id')
+          .where('user_id', '=', (owner) => owner.selectFrom('api_keys').select('user_id').where('id', '=', args.id))
+          .where('revoked_at', 'is not', null)
+          .orderBy('revoked_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(sql.lit(2))
+          .offset(args.kept),
+      ),
+    ),
 
     seen: prepare((args: Columns<'id' | 'last_seen'>) =>
       db

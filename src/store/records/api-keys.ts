@@ -11,7 +11,7 @@ import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, userQueries } from '#store/queries/users.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { Store } from '#store/store.ts';
+import { REVOKED_KEYS_KEPT, type Store } from '#store/store.ts';
 
 const TAKEN = 'The user already has an API key with this name; revoke that key, or choose another name.';
 
@@ -46,10 +46,19 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
 
     countOf,
 
+    exist: async () => (await runner.one(apiKeys.any({}), () => true)) ?? false,
+    wereUsed: async () => (await runner.one(apiKeys.anyUsed({}), () => true)) ?? false,
+
     list: () => runner.all(apiKeys.list({}), (row) => ({ ...apiKeyOfRow(row), userName: row.user_name })),
 
     revoke: (id, scope, receipt) =>
-      runner.change([changingOne(apiKeys.revoke({ id, ...ofScope(scope), at: receipt.audit.at }))], [receipt]),
+      runner.change(
+        [
+          changingOne(apiKeys.revoke({ id, ...ofScope(scope), at: receipt.audit.at })),
+          apiKeys.deleteRevoked({ id, kept: REVOKED_KEYS_KEPT }),
+        ],
+        [receipt],
+      ),
 
     async seen(times) {
       if (times.size === 0) return;
