@@ -41,7 +41,7 @@ function storeOf(due: number, extra: Record<string, number> = {}) {
     },
     assets: { forget: deleting('deleted assets') },
     usage: { deleteOlder: deleting('usage') },
-    streams: { forgetFormerKeys: deleting('former keys') },
+    streams: { forgetFormerKeys: deleting('former keys'), forgetDeleted: deleting('deleted streams') },
     audit: { deleteOlder: deleting('audit') },
     idempotency: { deleteOlder: deleting('answers') },
     browserSessions: { deleteOver: async () => 0 },
@@ -105,11 +105,12 @@ it('deletes everything that was kept long enough, in batches', async () => {
     eventRetentionDays: 20,
     webhookLogRetentionDays: 5,
   });
-  while (asked.length < 20) await turn();
+  while (asked.length < 22) await turn();
   await turn();
   assert.deepEqual(asked, [
     ...Array(2).fill('answers before 99'),
     ...Array(2).fill('former keys before 99'),
+    ...Array(2).fill('deleted streams before 96'),
     ...Array(2).fill('sessions before 70'),
     ...Array(2).fill('usage before 70'),
     ...Array(2).fill('deleted assets before 70'),
@@ -130,6 +131,7 @@ it('keeps forever what has a retention of 0 days', async () => {
   assert.deepEqual(asked, [
     'answers before 99',
     'former keys before 99',
+    'deleted streams before 96',
     'deliveries tried before 97',
     'webhook logs before 93',
     'dead deliveries before 70',

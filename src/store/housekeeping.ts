@@ -1,6 +1,6 @@
 /**
- * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, entries of the audit log, answers to repeatable
- * requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
+ * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, deleted streams, entries of the audit log, answers
+ * to repeatable requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
  * Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';
@@ -25,6 +25,11 @@ const LATE_MS = 60_000;
 
 /** How long a delivery is tried. */
 const DELIVERY_TRIED_MS = 3 * DAY_MS;
+/**
+ * How long a deleted stream is kept. Until then, deliveries of its last events show it, and its policy says who may watch its recordings,
+ * which are deleted before.
+ */
+const DELETED_STREAMS_KEPT_MS = 4 * DAY_MS;
 /** The largest number of deliveries kept for one webhook, including those that were given up. */
 const MAX_DELIVERIES = 100_000;
 
@@ -98,6 +103,7 @@ export class Housekeeping implements AsyncDisposable {
     await this.#emptyOut((limit) => store.idempotency.deleteOlder(ms(now - ANSWERS_KEPT_MS), limit));
     await store.browserSessions.deleteOver(now);
     await this.#emptyOut((limit) => store.streams.forgetFormerKeys(ms(now - FORMER_KEYS_KEPT_MS), limit));
+    await this.#emptyOut((limit) => store.streams.forgetDeleted(ms(now - DELETED_STREAMS_KEPT_MS), limit));
     if (sessionRetentionDays > 0) {
       const before = daysBefore(now, sessionRetentionDays);
       await this.#emptyOut((limit) => store.sessions.deleteEnded(before, limit));

@@ -13,6 +13,7 @@ import { assets } from './migrations/0007-assets.ts';
 import { browserSessions } from './migrations/0008-browser-sessions.ts';
 import { healthSamplesAndAttempts } from './migrations/0009-health-samples-and-attempts.ts';
 import { revokedKeys } from './migrations/0010-revoked-keys.ts';
+import { deletedStreams } from './migrations/0011-deleted-streams.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -26,6 +27,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0008-browser-sessions': browserSessions,
   '0009-health-samples-and-attempts': healthSamplesAndAttempts,
   '0010-revoked-keys': revokedKeys,
+  '0011-deleted-streams': deletedStreams,
 };
 
 /** How a database's schema compares with this program. */

@@ -266,8 +266,8 @@ export interface Store extends AsyncDisposable {
   };
 
   /**
-   * Deleted streams are kept, so that no id or key is ever reused, but they can only be found through {@link Store.sessions} and `getMany`
-   * with `all`.
+   * Deleted streams can only be found through {@link Store.sessions} and `getMany` with `all`. After some days nothing is left of one that was
+   * never published to, and of others only the ids to which their sessions refer.
    */
   readonly streams: {
     /**
@@ -317,6 +317,11 @@ export interface Store extends AsyncDisposable {
      * @param ids without repeats @param receipts one for each id, in the same order
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
+    /**
+     * Forgets streams that were deleted before a time and have no recordings or clips, at most `limit` at once, the oldest first. Returns how
+     * many. Those that were published to keep their ids, and count as suspended and without a stream key.
+     */
+    forgetDeleted(before: Milliseconds, limit: number): Promise<number>;
     /**
      * Sets the activity of a stream. When `isActive` changes, the event `stream.started` or `stream.idle` is stored with it.
      * @param activity.at when the activity changed; now by default

@@ -7,6 +7,7 @@ import * as fc from 'fast-check';
 import { ASSET_PHASES, type Asset } from '#domain/asset.ts';
 import type { EventType, ServiceEvent } from '#domain/events.ts';
 import { type AssetId, newClipId, newUserId } from '#domain/ids.ts';
+import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
@@ -28,6 +29,7 @@ export function assetsContract(name: string, open: OpenStore): void {
   describeOn(`${name}, keeping clips`, open, (fixture) => clips(fixture));
   describeOn(`${name}, listing assets`, open, (fixture) => assetLists(fixture));
   describeOn(`${name}, deleting assets`, open, (fixture) => deletions(fixture));
+  describeOn(`${name}, forgetting deleted streams`, open, (fixture) => forgottenStreams(fixture));
 }
 
 const ENDED = { phase: 'ended', endedAt: ms(1_700_000_061_700), endReason: 'unpublished' } as const;
@@ -506,4 +508,81 @@ function fits(
     asset[order] <= to &&
     Object.entries(filter).every(([key, value]) => asset[key as keyof Asset] === value)
   );
+}
+
+function forgottenStreams(fixture: Fixture): void {
+  it('leaves nothing of a deleted stream that was never published to, and of others only what their sessions and clips need', async () => {
+    const { store, user } = fixture;
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    const large = {
+      profiles: [{ ...DEFAULT_PROFILES[0]!, name: 'x'.repeat(500) }],
+      userTags: { tag: 'x'.repeat(1000) },
+      playbackPolicy: { type: 'jwt', allowedOrigins: ['https://example.com'] },
+    } as const;
+    const create = () => recordedStream(fixture, large);
+    const [unused, used, claimed, clipped, young, present] = [
+      await create(),
+      await create(),
+      await create(),
+      await create(),
+      await create(),
+      await create(),
+    ];
+    const session = someSession(used, { ...ENDED, recordingPath: undefined });
+    await store.sessions.create(session);
+    assert.equal(await store.publishers.claim(claimed.id, node.id), true);
+    const recording = someSession(clipped, ENDED);
+    await store.sessions.create(recording);
+    const clip = someClip(recording);
+    await store.assets.createClip(clip, assetIdOf(recording), someReceipt());
+    for (const [index, { id }] of [unused, used, claimed, clipped, young].entries()) {
+      await store.streams.delete([id], user.id, [someReceipt({ at: ms(index + 1) })]);
+    }
+    await store.assets.delete(assetIdOf(recording), user.id, someReceipt());
+
+    const stored = async ({ id }: Stream) => (await store.streams.getMany([id], 'all'))[0];
+    const isWhole = async (stream: Stream) => {
+      const { streamKey, ...rest } = (await stored(stream))!;
+      const { streamKey: key, ...whole } = stream;
+      assert.deepEqual(rest, whole);
+      assert.ok(streamKey.equals(key));
+    };
+    const isEmpty = async ({ id, playbackId, userId }: Stream) => {
+      const found = await store.streams.getMany([id], 'all');
+      assert.deepEqual(
+        found.map((each) => ({ ...each, streamKey: each.streamKey.reveal() })),
+        [
+          {
+            ...present,
+            id,
+            playbackId,
+            userId,
+            name: '',
+            streamKey: '',
+            createdByTokenName: '',
+            profiles: [],
+            suspended: true,
+            creatorId: undefined,
+            userTags: undefined,
+            playbackPolicy: undefined,
+          },
+        ],
+      );
+    };
+    assert.equal(await store.streams.forgetDeleted(ms(1), 9), 0);
+    assert.equal(await store.streams.forgetDeleted(ms(5), 2), 2);
+    for (const stream of [claimed, clipped, young, present]) await isWhole(stream);
+    assert.equal(await store.streams.forgetDeleted(ms(5), 9), 1);
+    assert.equal(await store.streams.forgetDeleted(ms(5), 9), 0);
+    assert.equal(await stored(unused), undefined);
+    for (const stream of [used, claimed]) await isEmpty(stream);
+    for (const stream of [clipped, young, present]) await isWhole(stream);
+    assert.deepEqual(await store.sessions.get(session.id, user.id), session);
+    assert.equal((await store.sessions.newest(used.playbackId))?.session.id, session.id);
+
+    await store.assets.delete(clip.id, user.id, someReceipt());
+    assert.equal(await store.streams.forgetDeleted(ms(5), 9), 1);
+    await isEmpty(clipped);
+  });
 }

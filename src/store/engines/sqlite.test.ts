@@ -511,6 +511,12 @@ it('no query reads or sorts a whole table', async () => {
       byPlaybackId: () => store.streams.byPlaybackId(stream.playbackId),
       formerly: () => store.streams.formerly(stream.streamKey, ms(0)),
       forgetFormerKeys: () => store.streams.forgetFormerKeys(ms(0), 5),
+      forgetDeleted: async () => {
+        const deleted = someStream(user.id);
+        await store.streams.create(deleted, someReceipt());
+        await store.streams.delete([deleted.id], user.id, [someReceipt()]);
+        await store.streams.forgetDeleted(ms(2 ** 50), 5);
+      },
       list: () => everyList(store.streams, user, stream),
       count: () => store.streams.count(user.id, {}, 'createdAt'),
       countOf: () => store.streams.countOf(user.id, 5),

@@ -264,6 +264,57 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       change(stream, { deleted_at: at as Milliseconds }),
     ),
 
+    /**
+     * The streams that were deleted before a time and are still stored as they were, the oldest first. One with a recording or clip is left
+     * out, because its policy says who may watch them.
+     */
+    deletedBefore: prepare((args: { before: Milliseconds; limit: number }) =>
+      db
+        .selectFrom('streams')
+        .select('id')
+        .where('deleted_at', '<', args.before)
+        .where(sql<boolean>`deleted_at is not null and stream_key <> ''`)
+        .where(
+          sql<boolean>`not exists (select 1 from assets where assets.stream_id = streams.id and assets.deleted_at is null)`,
+        )
+        .orderBy('deleted_at')
+        .orderBy('id')
+        .limit(args.limit),
+    ),
+
+    /** Deletes those of the deleted streams that were never published to. @param ids as for `getMany` */
+    deleteUnused: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
+      db
+        .deleteFrom('streams')
+        .where('id', 'in', Object.values(ids))
+        .where(sql<boolean>`deleted_at is not null and last_seen = 0`)
+        .where(sql<boolean>`not exists (select 1 from sessions where sessions.stream_id = streams.id)`)
+        .where((eb) => eb.not(eb.exists(publishersOf(eb)))),
+    ),
+
+    /**
+     * Empties deleted streams, so that only their ids are left. Without its policy, a stream counts as suspended, so that nobody could watch
+     * a recording of it. @param ids as for `getMany`
+     */
+    empty: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
+      db
+        .updateTable('streams')
+        .set({
+          name: sql.lit(''),
+          name_search: sql.lit(''),
+          stream_key: sql.lit(''),
+          created_by_token_name: sql.lit(''),
+          profiles: sql.lit('[]'),
+          suspended: sql.lit(1 as const),
+          creator_id: null,
+          user_tags: null,
+          playback_policy: null,
+          health: null,
+        })
+        .where('id', 'in', Object.values(ids))
+        .where('deleted_at', 'is not', null),
+    ),
+
     /** Sets the stream of a lost node idle, unless its publisher is connected to another node by now. */
     setIdle: prepare((args: Columns<'id'> & { node_id: NodeId }) =>
       db
@@ -323,7 +374,7 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
   };
 }
 
-/** The publishers of the stream that is being changed. */
+/** The publishers of the stream that is being read or changed. */
 function publishersOf(eb: ExpressionBuilder<Database, 'streams'>) {
   return eb.selectFrom('publishers').select('publishers.stream_id').whereRef('publishers.stream_id', '=', 'streams.id');
 }

@@ -1,5 +1,5 @@
 /**
- * Reads the rows of many ids.
+ * Queries the rows of many ids in runs.
  */
 
 /** The number of ids in one query. */
@@ -15,8 +15,8 @@ export async function readMany<Id, Item>(
   return (await Promise.all(runsOf(ids).map(read))).flat();
 }
 
-/** Divides ids into runs. The last run is filled up by repeating its first id. */
-function runsOf<Id>(ids: readonly Id[]): Record<string, Id>[] {
+/** Divides ids into runs of equal length. The last run is filled up by repeating its first id. */
+export function runsOf<Id>(ids: readonly Id[]): Record<string, Id>[] {
   return Array.from({ length: Math.ceil(ids.length / MANY) }, (_, run) => {
     const first = run * MANY;
     return Object.fromEntries(Array.from({ length: MANY }, (__, index) => [index, ids[first + index] ?? ids[first]!]));

@@ -30,7 +30,7 @@ import { ofScope, type Runner } from '#store/runner.ts';
 import type { ListFilter, ListOptions, Store } from '#store/store.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
-import { readMany } from './read-many.ts';
+import { readMany, runsOf } from './read-many.ts';
 
 const TAKEN = 'A stream with this id, stream key or playback id already exists.';
 
@@ -179,6 +179,12 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       return runner.change(queries, receipts, {
         announce: ids.map((streamId) => ({ type: 'stream_changed', streamId })),
       });
+    },
+
+    async forgetDeleted(before, limit) {
+      const ids = await runner.all(streams.deletedBefore({ before, limit }), ({ id }) => id);
+      for (const run of runsOf(ids)) await runner.write([streams.deleteUnused(run), streams.empty(run)]);
+      return ids.length;
     },
 
     async setActivity(id, { isActive, lastSeen, health, at }, writer) {
