@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
-import { PassThrough } from 'node:stream';
+import { once } from 'node:events';
+import { connect, createServer, type Http2ServerResponse } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { PassThrough, type Writable } from 'node:stream';
 import { test } from 'node:test';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newEventId, newStreamId, newUserId } from '#domain/ids.ts';
@@ -7,6 +10,7 @@ import { systemClock } from '#lib/clock.ts';
 import { PacedTurns } from '#lib/paced-turns.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
+import { waitFor } from '#test/support/wait-for.ts';
 import { EventReader } from './event-reader.ts';
 import { EventTail, frameOf } from './event-tail.ts';
 
@@ -159,4 +163,34 @@ test('a reader of a long history gets its first events at once, and takes turns 
   await turns();
   assert.equal(ids().length, 500);
   assert.deepEqual(holders, [userId, userId, userId]);
+});
+
+test('nothing more is read for a reader that left over HTTP/2, however long the history is', async (t) => {
+  let calls = 0;
+  const endless = {
+    events: {
+      list: async (_scope: unknown, { limit, after }: { limit: number; after: number }) => {
+        calls += 1;
+        return Array.from({ length: limit }, (__, index) => eventOf(after + index + 1));
+      },
+    },
+  } as unknown as Pick<Store, 'events'>;
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const client = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  t.after(() => client.destroy());
+  const request = client.request({ ':path': '/' });
+  const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse];
+  const output = response as unknown as Writable;
+  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store: endless, turns: freely(), output });
+  let isOver = false;
+  void reader.catchUp().then(() => (isOver = true));
+  await once(request, 'data');
+  request.close();
+  await once(response, 'close');
+  const before = calls;
+  await waitFor(() => isOver, { what: 'the end of catching up' });
+  assert.equal(calls, before);
 });

@@ -4,6 +4,7 @@
  * The bytes written to a reader and not yet taken by it are bounded. A reader that falls behind is disconnected. It loses nothing, because
  * it reconnects with `Last-Event-ID`.
  */
+import type { Http2ServerResponse } from 'node:http2';
 import type { Writable } from 'node:stream';
 import type { PacedTurns } from '#lib/paced-turns.ts';
 import type { Scope } from '#store/page.ts';
@@ -30,6 +31,11 @@ export interface EventReaderOptions {
   readonly turns: PacedTurns;
   /** The response to write to. It is destroyed when the reader falls behind. */
   readonly output: Writable;
+}
+
+/** Whether the reader has left. Over HTTP/2, the response does not tell, but its stream does. */
+export function hasLeft(output: Writable & Partial<Pick<Http2ServerResponse, 'stream'>>): boolean {
+  return (output.stream ?? output).destroyed;
 }
 
 /** Writes events to one reader. */
@@ -64,18 +70,25 @@ export class EventReader implements TailReader {
 
   /** Writes the stored events. After that, new events are written as they arrive. Call it once the tail hands new events to this reader. */
   async catchUp(): Promise<void> {
-    const { turns, scope, output } = this.#options;
+    const { turns, scope } = this.#options;
     let isLast = await this.#writePage(FIRST_PAGE);
-    while (!isLast && !output.writableEnded && !output.destroyed) {
+    while (!isLast) {
       await this.#taken();
+      if (this.#isOver) return;
       isLast = await turns.run(scope, () => this.#writePage(PAGE));
     }
   }
 
+  /** Whether nothing more can be written. */
+  get #isOver(): boolean {
+    const { output } = this.#options;
+    return output.writableEnded || hasLeft(output);
+  }
+
   /** Writes the stored events after the newest one that was written. Returns whether there are no more, and the reader is live. */
   async #writePage(limit: number): Promise<boolean> {
-    const { store, scope, filter, output } = this.#options;
-    if (output.writableEnded || output.destroyed) return false;
+    const { store, scope, filter } = this.#options;
+    if (this.#isOver) return false;
     const found = await store.events.list(scope, { limit, direction: 'asc', after: this.#cursor, filter });
     for (const event of found) this.#write(frameOf(event), event.sequence);
     // Events handed out in the meantime are in the store, and are read with the next page.
@@ -90,7 +103,7 @@ export class EventReader implements TailReader {
 
   #write(frame: Buffer, sequence: number): void {
     const { output } = this.#options;
-    if (output.destroyed || output.writableEnded) return;
+    if (this.#isOver) return;
     output.write(frame);
     this.#cursor = sequence;
     if (this.#isLive && output.writableLength > MAX_WAITING_BYTES) output.destroy();
@@ -99,7 +112,7 @@ export class EventReader implements TailReader {
   /** Waits until the reader has taken what was written. */
   async #taken(): Promise<void> {
     const { output } = this.#options;
-    if (!output.writableNeedDrain || output.destroyed) return;
+    if (!output.writableNeedDrain || hasLeft(output)) return;
     await new Promise<void>((resolve) => {
       const late = setTimeout(() => output.destroy(), PAGE_TIMEOUT_MS);
       const done = () => {

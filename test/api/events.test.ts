@@ -269,3 +269,37 @@ test('a reader is disconnected when the store cannot be read, so that it reconne
   const reader = await read(key, port);
   await waitFor(() => reader.socket.destroyed, { what: 'the reader to be disconnected' });
 });
+
+test('somebody who leaves before the answer begins takes no place of the quota', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const gone = Promise.withResolvers<void>();
+  const slowStore = (store: Store): Store => ({
+    ...store,
+    events: {
+      ...store.events,
+      last: async () => {
+        asked.resolve();
+        await gone.promise;
+        return await store.events.last();
+      },
+    },
+  });
+  const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '1' }, slowStore);
+  const key = await api.makeKey('ann');
+  const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
+  const leaver = connect(port, '127.0.0.1');
+  leaver.write(`GET /api/event/stream HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${key.secret}\r\n\r\n`);
+  await asked.promise;
+  leaver.destroy();
+  await waitFor(async () => (await connectionsOf(api)) === 0, { what: 'the server to notice that the reader left' });
+  gone.resolve();
+  const reader = await read(key, port);
+  assert.match(reader.text, /^HTTP\/1\.1 200 OK\r\n/);
+  reader.socket.destroy();
+});
+
+const connectionsOf = async ({ http }: TestApi) => {
+  const counted = Promise.withResolvers<number>();
+  http.server.getConnections((_error, count) => counted.resolve(count));
+  return await counted.promise;
+};
