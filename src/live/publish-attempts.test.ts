@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import type { NewStreamEvent } from '#domain/events.ts';
 import { newNodeId, newPlaybackId, newStreamId, newUserId } from '#domain/ids.ts';
 import { newApiKeySecret, newStreamKey, Secret } from '#domain/secret.ts';
+import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
 import type { StoreAnnouncement } from '#store/announcement.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -16,6 +17,8 @@ const stream = someStream(user.id);
 const apiKey = newApiKeySecret();
 const formerKey = newStreamKey();
 const deleted = someStream(user.id);
+/** Streams with known playback ids. */
+const others = Array.from({ length: 400 }, () => someStream(newUserId()));
 
 /** Attempts over a store with a stream that has a former key, a deleted stream, and an API key. */
 function setUp(t: TestContext) {
@@ -39,7 +42,7 @@ function setUp(t: TestContext) {
         if (key.equals(formerKey)) return { stream, replacedAt: ms(77) };
         return key.equals(deleted.streamKey) ? { stream: deleted, replacedAt: undefined } : undefined;
       },
-      byPlaybackId: async (id: string) => (id === stream.playbackId ? stream : undefined),
+      byPlaybackId: async (id: string) => [stream, ...others].find(({ playbackId }) => playbackId === id),
       getMany: async ([id]: readonly string[]) => (id === stream.id ? [stream] : []),
     },
     apiKeys: {
@@ -126,16 +129,59 @@ test('an encoder that tries again and again makes one event at once, and one wit
 test('a flood from many addresses is bounded in memory, events and announcements', async (t) => {
   const { open, events, announced } = setUp(t);
   const attempts = open();
+  const victim = newUserId();
   for (let host = 0; host < 5000; host += 1) {
     const remoteAddress = `10.0.${host >> 8}.${host & 255}`;
     attempts.wrongKey({ ...ENCODER, remoteAddress }, newStreamKey());
     const refusal = { code: 'stream_suspended', reason: 'suspended' } as const;
-    attempts.refused({ ...ENCODER, remoteAddress }, someStream(newUserId()), refusal);
+    attempts.refused({ ...ENCODER, remoteAddress }, someStream(victim), refusal);
   }
   await attempts[Symbol.asyncDispose]();
   assert.equal(attempts.recent.length, 1000);
   assert.ok(events.length <= 300, `${events.length} events`);
   assert.ok(announced.length <= 20, `${announced.length} announcements`);
+});
+
+test('neither strangers nor another user can suppress what a user is told about publishers', async (t) => {
+  const { open, events } = setUp(t);
+  const attempts = open();
+  for (const { playbackId } of others) {
+    attempts.wrongKey(ENCODER, new Secret(playbackId), 'address_invalid');
+    await new Promise(setImmediate);
+  }
+  const end = { reason: 'connection_lost', connectedAt: ms(5), cause: undefined } as const;
+  for (let count = 0; count < 400; count += 1) attempts.disconnected(ENCODER, someStream(user.id), end);
+  const customers = Array.from({ length: 20 }, () => someStream(newUserId()));
+  for (const customer of customers) {
+    attempts.disconnected(ENCODER, customer, end);
+    attempts.refused(ENCODER, customer, { code: 'stream_suspended', reason: 'suspended' });
+    attempts.unplayable(ENCODER, customer, undefined);
+  }
+  const told = (type: NewStreamEvent['type'], streams: readonly { readonly id: string }[]) =>
+    events.filter((event) => event.type === type && streams.some(({ id }) => id === event.streamId)).length;
+  assert.equal(told('publish.refused', others), 300);
+  assert.equal(told('publish.disconnected', customers), 20);
+  assert.equal(told('publish.refused', customers), 40);
+  assert.equal(events.length, 300 + 300 + 60);
+});
+
+test('repeats count towards the events that a user may cause in a minute', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { open, events, time } = setUp(t);
+  const attempts = open();
+  const repeating = Array.from({ length: 300 }, () => someStream(user.id));
+  const refuse = (streams: readonly Stream[]) => {
+    for (const each of streams) attempts.refused(ENCODER, each, { code: 'stream_suspended', reason: 'suspended' });
+  };
+  const minutes = 3;
+  for (let second = 0; second < minutes * 60; second += 1) {
+    refuse(repeating);
+    refuse(Array.from({ length: 10 }, () => someStream(user.id)));
+    time.now += 1000;
+    t.mock.timers.tick(1000);
+  }
+  assert.ok(events.length <= 300 * (minutes + 1), `${events.length} events`);
+  assert.ok(events.length >= 300 * minutes, `${events.length} events`);
 });
 
 test('other nodes learn of an attempt, and an attempt is forgotten after a day', async (t) => {

@@ -10,7 +10,7 @@ import {
 } from '#domain/attempt.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { NewStreamEvent } from '#domain/events.ts';
-import { type NodeId, newEventId } from '#domain/ids.ts';
+import { type NodeId, newEventId, type UserId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { PublishRequest, Refusal } from '#ingest/ingest.ts';
@@ -23,6 +23,8 @@ import { type Attribution, type AttributionStore, attribute } from './attributio
 import { type RecentAttempt, RecentAttempts, type RefusedPublish, refusedPublishOf } from './recent-attempts.ts';
 import { RepeatedEvents, type Repeats } from './repeated-events.ts';
 
+/** Everybody without a valid key, who share one allowance of events. */
+const STRANGERS = 'strangers';
 /** The most wrong keys that wait to be looked up. Further ones count as unknown keys. */
 const MAX_LOOKUPS = 64;
 /** The most attempts that a node announces to the others. */
@@ -61,6 +63,9 @@ export interface PublishAttemptsOptions {
 /** Reports the attempts of one process to owners, and remembers the recent attempts at all nodes. */
 export class PublishAttempts implements AsyncDisposable {
   readonly #options: PublishAttemptsOptions;
+  /** Events that need no valid key, apart from the others: nobody without one may suppress what customers are told about their publishers. */
+  readonly #strangersEvents: RepeatedEvents;
+  /** Events that need a valid key. Each user has an allowance. */
   readonly #events: RepeatedEvents;
   readonly #recent = new RecentAttempts();
   readonly #announced: TokenBuckets;
@@ -72,6 +77,7 @@ export class PublishAttempts implements AsyncDisposable {
   constructor(options: PublishAttemptsOptions) {
     const { store, clock, nodeId } = options;
     this.#options = options;
+    this.#strangersEvents = new RepeatedEvents(clock);
     this.#events = new RepeatedEvents(clock);
     this.#announced = new TokenBuckets({ ...ANNOUNCED, clock });
     this.#listening = store.isShared
@@ -129,22 +135,18 @@ export class PublishAttempts implements AsyncDisposable {
     const reason = isUserSuspended ? 'user_suspended' : REASONS[refusal.code];
     if (reason === undefined) return;
     const hasNumbers = reason === 'quota_exceeded' || reason === 'server_full';
-    this.#refused(encoder, {
-      reason,
-      message: hasNumbers ? refusal.reason : REFUSED_ATTEMPTS[reason],
-      streamId: stream.id,
-      userId: stream.userId,
-    });
+    const message = hasNumbers ? refusal.reason : REFUSED_ATTEMPTS[reason];
+    this.#refused(encoder, { reason, message, streamId: stream.id, userId: stream.userId }, stream.userId);
   }
 
   /** Notes that an encoder sends media that cannot be used. @param message the sentence that the encoder was sent */
   unplayable(encoder: Encoder, { id, userId }: Stream, message: string | undefined): void {
     const reason = 'media_unplayable';
-    this.#refused(encoder, { reason, message: message ?? REFUSED_ATTEMPTS[reason], streamId: id, userId });
+    this.#refused(encoder, { reason, message: message ?? REFUSED_ATTEMPTS[reason], streamId: id, userId }, userId);
   }
 
   /** Notes that an accepted publisher was lost or disconnected. */
-  disconnected(encoder: Encoder, { id: streamId }: Stream, { reason, connectedAt, cause }: PublisherEnd): void {
+  disconnected(encoder: Encoder, { id: streamId, userId }: Stream, { reason, connectedAt, cause }: PublisherEnd): void {
     const tell = (repeats: Repeats): void => {
       this.#options.happened({
         id: newEventId(),
@@ -162,17 +164,20 @@ export class PublishAttempts implements AsyncDisposable {
         },
       });
     };
-    this.#events.happened(streamId, `disconnected ${reason}`, tell);
+    this.#events.happened(userId, streamId, `disconnected ${reason}`, tell);
   }
 
   /** Waits for the lookups, and then stores the events of the repeats that were counted. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#listening?.[Symbol.dispose]();
     await Promise.all(this.#lookups);
+    this.#strangersEvents[Symbol.dispose]();
     this.#events[Symbol.dispose]();
   }
 
-  #refused(encoder: Encoder, { reason, message, streamId, userId, replacedAt }: Attribution): void {
+  /** @param sender the user whose valid key the encoder sent; undefined for anybody else */
+  #refused(encoder: Encoder, attribution: Attribution, sender?: UserId): void {
+    const { reason, message, streamId, userId, replacedAt } = attribution;
     const source = sourceOf(encoder);
     const at = this.#options.clock.now();
     const attempt: RefusedPublish = { ...source, reason, message, streamId, userId, at };
@@ -195,7 +200,8 @@ export class PublishAttempts implements AsyncDisposable {
         },
       });
     };
-    this.#events.happened(streamId, `refused ${reason}`, tell);
+    if (sender === undefined) this.#strangersEvents.happened(STRANGERS, streamId, `refused ${reason}`, tell);
+    else this.#events.happened(sender, streamId, `refused ${reason}`, tell);
   }
 
   /** Tells the other nodes, where there may be some. */

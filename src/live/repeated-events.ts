@@ -1,5 +1,5 @@
 /**
- * Limits events that strangers can cause as often as they like: the first is reported at once, and its repeats are counted and reported
+ * Limits events that somebody can cause as often as they like: the first is reported at once, and its repeats are counted and reported
  * together.
  */
 import type { StreamId } from '#domain/ids.ts';
@@ -11,7 +11,10 @@ import type { Milliseconds } from '#lib/units.ts';
 const INTERVAL_MS = 60_000;
 /** The most events, each of a stream and a kind, whose repeats are counted at one time. Further ones are dropped. */
 const MAX_COUNTED = 10_000;
-/** The most events that one process reports, so that no flood fills the store. Attempts beyond them are counted only in the metrics. */
+/**
+ * The most events that one process reports for one causer, so that no flood fills the store. What is beyond them is counted only in the
+ * metrics.
+ */
 const EVENTS = { perMinute: 300, atOnce: 300 } as const;
 
 /** How often something happened, and when it happened first and last. */
@@ -22,6 +25,7 @@ export interface Repeats {
 }
 
 interface Counted {
+  readonly causer: string;
   repeats: Repeats | undefined;
   /** Reports the repeats with the details of the latest one. */
   tell: (repeats: Repeats) => void;
@@ -44,9 +48,9 @@ export class RepeatedEvents implements Disposable {
 
   /**
    * Reports an event, or counts it as a repeat of an event with the same stream and kind that was reported less than a minute ago.
-   * @param tell stores the event, now or later; it must not throw
+   * @param causer who shares an allowance of events @param tell stores the event, now or later; it must not throw
    */
-  happened(streamId: StreamId, kind: string, tell: (repeats: Repeats) => void): void {
+  happened(causer: string, streamId: StreamId, kind: string, tell: (repeats: Repeats) => void): void {
     const key = `${streamId} ${kind}`;
     const at = this.#clock.now();
     const counted = this.#counted.get(key);
@@ -56,8 +60,8 @@ export class RepeatedEvents implements Disposable {
       counted.tell = tell;
       return;
     }
-    if (this.#counted.size >= MAX_COUNTED || !this.#allowed.take('').allowed) return;
-    this.#counted.set(key, { repeats: undefined, tell, timer: this.#later(key) });
+    if (this.#counted.size >= MAX_COUNTED || !this.#allowed.take(causer).allowed) return;
+    this.#counted.set(key, { causer, repeats: undefined, tell, timer: this.#later(key) });
     tell({ count: 1, from: at, until: at });
   }
 
@@ -73,7 +77,7 @@ export class RepeatedEvents implements Disposable {
   #later(key: string): NodeJS.Timeout {
     return setTimeout(() => {
       const counted = this.#counted.get(key);
-      if (counted?.repeats === undefined) {
+      if (counted?.repeats === undefined || !this.#allowed.take(counted.causer).allowed) {
         this.#counted.delete(key);
         return;
       }
