@@ -7,6 +7,7 @@
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
 import { ERRORS, MillraceError } from '#domain/errors.ts';
+import type { Secret } from '#domain/secret.ts';
 import { Type } from '#lib/schema.ts';
 import { unreachable } from '#lib/unreachable.ts';
 import type { IdempotencyClaim } from '#store/receipt.ts';
@@ -90,9 +91,10 @@ async function begin(
   reply: FastifyReply,
   idempotencyKey: string,
 ): Promise<boolean> {
-  const claim = claimOf(request, idempotencyKey);
+  const presented = presentedKey(request);
+  const claim = claimOf(request, presented, idempotencyKey);
   const keys: SealingKeys = {
-    apiKey: presentedKey(request),
+    apiKey: presented,
     idempotencyKey,
     request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
   };
@@ -122,7 +124,7 @@ async function begin(
     case 'other_body':
       throw new MillraceError(
         'idempotency_key_reused',
-        'This Idempotency-Key was used for another request, or with another API key, within the last 24 hours; choose a new one for a new request.',
+        'This Idempotency-Key was used for another request, or with another API key or token, within the last 24 hours; choose a new one for a new request.',
       );
     default:
       return unreachable(state);
@@ -150,10 +152,16 @@ function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
 /**
  * Identifies a request. Two requests are the same when they have the same API key, and path, query and body mean the same. The body is
  * compared as it was parsed, so white space does not matter, but the order of fields does. The API key is part of the identity, because
- * only the same key can decrypt the answer.
+ * only the same key can decrypt the answer. So is the token of a browser session, which changes every few minutes, whereas the id is that of
+ * the key with which the browser signed in.
  */
-function claimOf({ caller, method, routeOptions, params, query, body }: FastifyRequest, key: string): IdempotencyClaim {
-  const meaning = JSON.stringify([caller.keyId, params, query, body]);
+function claimOf(
+  { caller, method, routeOptions, params, query, body }: FastifyRequest,
+  presented: Secret,
+  key: string,
+): IdempotencyClaim {
+  const credential = caller.browserSessionId === undefined ? caller.keyId : presented.hash();
+  const meaning = JSON.stringify([credential, params, query, body]);
   return {
     userId: caller.userId,
     route: `${method} ${routeOptions.url}`,

@@ -119,3 +119,24 @@ test('no route of the API reads a cookie', async (t) => {
     }
   }
 });
+
+test('a repeat with another token of the session, or with the key that it was made with, is refused like one with another API key', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ana');
+  for (const madeWith of [key, undefined]) {
+    const { session, token } = await browserOf(api, key.userId, madeWith);
+    const tokens = new BrowserTokens(await api.store.nodes.clusterSecret());
+    const renewed = tokens.issue(session.id, ms(api.time.now + 700_000)).reveal();
+    const post = (bearer: string) => {
+      const headers = { authorization: `Bearer ${bearer}`, 'idempotency-key': session.id };
+      return api.http.inject({ method: 'POST', url: '/api/stream', headers, payload: { name: 'x' } });
+    };
+    const first = await post(token);
+    assert.equal(first.statusCode, 201);
+    assert.equal((await post(token)).body, first.body);
+    for (const other of [renewed, key.secret]) {
+      const refused = await post(other);
+      assert.deepEqual([refused.statusCode, refused.json().code], [422, 'idempotency_key_reused']);
+    }
+  }
+});
