@@ -16,6 +16,7 @@ function setUp(t: TestContext, options: Partial<TestPicturesOptions> = {}) {
   const ends: string[] = [];
   const drawn: { readonly target: TestPictureTarget; isRunning: boolean }[] = [];
   const listeners = new Set<(announcement: StoreAnnouncement) => void>();
+  const time = { ms: 0 };
   const refusal: { now: Refusal | undefined } = { now: undefined };
   const pictures = new TestPictures({
     gate: {
@@ -35,7 +36,7 @@ function setUp(t: TestContext, options: Partial<TestPicturesOptions> = {}) {
         for (const listener of listeners) listener(announcement);
       },
     },
-    clock: { now: () => ms(1000), monotonic: () => ms(0) },
+    clock: { now: () => ms(1000 + time.ms), monotonic: () => ms(time.ms) },
     draw: (target) => {
       const drawing = { target, isRunning: true };
       drawn.push(drawing);
@@ -49,21 +50,58 @@ function setUp(t: TestContext, options: Partial<TestPicturesOptions> = {}) {
   });
   t.after(() => pictures[Symbol.asyncDispose]());
   const running = () => drawn.filter(({ isRunning }) => isRunning).length;
-  return { pictures, requests, ends, drawn, running, refusal, listeners };
+  const pass = (passedMs: number) => {
+    time.ms += passedMs;
+    t.mock.timers.tick(passedMs);
+  };
+  return { pictures, requests, ends, drawn, running, refusal, listeners, pass };
 }
 
 const stream = someStream(newUserId());
 
 test('a test picture is published through the gate for a minute, and a second start extends it', async (t) => {
-  const { pictures, requests, ends, running } = setUp(t);
+  const { pictures, requests, ends, running, pass } = setUp(t);
   assert.equal(await pictures.start(stream), 61_000);
   assert.deepEqual([requests[0]?.encoder, requests[0]?.protocol], ['Millrace test picture', 'test']);
-  t.mock.timers.tick(59_000);
-  await pictures.start(stream);
-  t.mock.timers.tick(59_000);
+  pass(59_000);
+  assert.equal(await pictures.start(stream), 120_000);
+  pass(59_000);
   assert.deepEqual([requests.length, running(), ends.length], [1, 1, 0]);
-  t.mock.timers.tick(1000);
+  pass(1000);
   assert.deepEqual([running(), ends], [0, ['unpublished']]);
+});
+
+test('a test picture ends after ten minutes however often it is extended, and may then begin again', async (t) => {
+  const { pictures, requests, running, pass } = setUp(t);
+  let until = await pictures.start(stream);
+  for (let minute = 0.5; minute < 10; minute += 0.5) {
+    pass(30_000);
+    until = await pictures.start(stream);
+  }
+  assert.deepEqual([until, requests.length, running()], [601_000, 1, 1]);
+  pass(30_000);
+  assert.equal(running(), 0);
+  assert.equal(await pictures.start(stream), 661_000);
+  assert.equal(requests.length, 2);
+});
+
+test('a user has one test picture at a time, so that no user takes those of others', async (t) => {
+  const { pictures, refusal, running } = setUp(t);
+  const second = someStream(stream.userId);
+  const both = await Promise.allSettled([pictures.start(stream), pictures.start(second)]);
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    ['fulfilled', 'rejected'],
+  );
+  await assert.rejects(pictures.start(second), isMillraceError('conflict'));
+  await pictures.start(someStream(newUserId()));
+  assert.equal(running(), 2);
+  await pictures.stop(stream.id);
+  refusal.now = { code: 'stream_suspended', reason: 'a reason' };
+  await assert.rejects(pictures.start(second), isMillraceError('conflict'));
+  refusal.now = undefined;
+  await pictures.start(second);
+  assert.equal(running(), 2);
 });
 
 test('a test picture stops when this or another node is asked to stop it, when it is disconnected, and when its process ends', async (t) => {
@@ -74,6 +112,9 @@ test('a test picture stops when this or another node is asked to stop it, when i
   await pictures.start(stream);
   for (const listener of listeners) listener({ type: 'test_picture_stopped', streamId: stream.id });
   assert.equal(running(), 0);
+  await pictures.start(stream);
+  for (const listener of listeners) listener({ type: 'missed' });
+  assert.equal(running(), 0, 'a request to stop it may have been missed');
   await pictures.start(stream);
   requests.at(-1)?.disconnect({ code: 'terminated', reason: '' });
   await new Promise(setImmediate);

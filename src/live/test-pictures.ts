@@ -2,7 +2,7 @@
  * Publishes test pictures, with which a user can try a stream from ingest to the player without an encoder.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { StreamId } from '#domain/ids.ts';
+import type { StreamId, UserId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication, PublishGate, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -13,7 +13,9 @@ import type { TestPictureTarget } from '#transcode/test-picture.ts';
 
 /** How long a test picture is published, in milliseconds. */
 export const TEST_PICTURE_MS = 60_000;
-/** The most test pictures that one server publishes at the same time. */
+/** The longest time for which repeated starts let one test picture go on, in milliseconds. */
+const LONGEST_MS = 10 * TEST_PICTURE_MS;
+/** The most test pictures that one server publishes at the same time, each of another user. */
 const MAX_PICTURES = 4;
 /** The protocol that the publish gate is told for a test picture. No encoder has it, nor the address below. */
 export const TEST_PICTURE_PROTOCOL = 'test';
@@ -36,6 +38,9 @@ export interface TestPicturesOptions {
 
 /** A test picture that is being published. */
 interface RunningPicture {
+  readonly userId: UserId;
+  /** When it began, by the monotonic clock. */
+  readonly begunAt: Milliseconds;
   until: Milliseconds;
   timer: NodeJS.Timeout | undefined;
   stop(): void;
@@ -47,7 +52,8 @@ interface RunningPicture {
 export class TestPictures implements AsyncDisposable {
   readonly #options: TestPicturesOptions;
   readonly #pictures = new Map<StreamId, RunningPicture>();
-  readonly #starting = new Set<StreamId>();
+  /** The streams, with their users, whose pictures are being started. */
+  readonly #starting = new Map<StreamId, UserId>();
   readonly #listening: Disposable;
   #isClosing = false;
 
@@ -55,13 +61,16 @@ export class TestPictures implements AsyncDisposable {
     this.#options = options;
     this.#listening = options.store.listen((announcement) => {
       if (announcement.type === 'test_picture_stopped') this.stopHere(announcement.streamId);
+      // A request to stop any of them may have been missed.
+      if (announcement.type === 'missed') for (const streamId of this.#pictures.keys()) this.stopHere(streamId);
     });
   }
 
   /**
-   * Begins to publish a test picture. When the stream has one already, its time begins again.
+   * Begins to publish a test picture. When the stream has one already, its time begins again, but never lasts longer than ten minutes in all.
    * @returns the wall-clock time at which it will end
-   * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream; `quota_exceeded`
+   * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream, or another stream of its user has
+   *   a test picture at this server; `quota_exceeded`
    */
   async start(stream: Stream): Promise<Milliseconds> {
     const present = this.#pictures.get(stream.id);
@@ -73,6 +82,15 @@ export class TestPictures implements AsyncDisposable {
         'This server has no FFmpeg, so it cannot draw a test picture; the operator can install Millrace without --omit=optional.',
       );
     }
+    if (this.#starting.has(stream.id)) {
+      throw new MillraceError('conflict', 'A test picture of this stream is being started; wait a moment.');
+    }
+    if (this.#hasPicture(stream.userId)) {
+      throw new MillraceError(
+        'conflict',
+        'Another stream of the same user has a test picture at this server; stop that one first, or wait until it ends.',
+      );
+    }
     if (this.#isClosing || this.#pictures.size + this.#starting.size >= MAX_PICTURES) {
       throw new MillraceError(
         'test_picture_unavailable',
@@ -80,10 +98,7 @@ export class TestPictures implements AsyncDisposable {
         { retryAfterS: TEST_PICTURE_MS / 1000 },
       );
     }
-    if (this.#starting.has(stream.id)) {
-      throw new MillraceError('conflict', 'A test picture of this stream is being started; wait a moment.');
-    }
-    this.#starting.add(stream.id);
+    this.#starting.set(stream.id, stream.userId);
     try {
       return await this.#begin(stream, draw);
     } finally {
@@ -112,6 +127,11 @@ export class TestPictures implements AsyncDisposable {
     await Promise.all(ended);
   }
 
+  #hasPicture(userId: UserId): boolean {
+    const running = Array.from(this.#pictures.values(), (picture) => picture.userId);
+    return running.includes(userId) || [...this.#starting.values()].includes(userId);
+  }
+
   async #begin(stream: Stream, draw: (target: TestPictureTarget) => AsyncDisposable): Promise<Milliseconds> {
     const refused = Promise.withResolvers<Refusal>();
     const decision = await this.#options.gate.publish(
@@ -129,6 +149,8 @@ export class TestPictures implements AsyncDisposable {
     const process = draw(targetOf(publication, () => picture.stop()));
     const ended = Promise.withResolvers<void>();
     const picture: RunningPicture = {
+      userId: stream.userId,
+      begunAt: this.#options.clock.monotonic(),
       until: ms(0),
       timer: undefined,
       ended: ended.promise,
@@ -147,9 +169,10 @@ export class TestPictures implements AsyncDisposable {
 
   #extend(streamId: StreamId, picture: RunningPicture): Milliseconds {
     const { clock, lastsMs = TEST_PICTURE_MS } = this.#options;
+    const leftMs = Math.min(lastsMs, picture.begunAt + LONGEST_MS - clock.monotonic());
     clearTimeout(picture.timer);
-    picture.timer = setTimeout(() => this.stopHere(streamId), lastsMs).unref();
-    picture.until = ms(clock.now() + lastsMs);
+    picture.timer = setTimeout(() => this.stopHere(streamId), leftMs).unref();
+    picture.until = ms(clock.now() + leftMs);
     return picture.until;
   }
 }

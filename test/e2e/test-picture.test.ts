@@ -3,11 +3,13 @@
  */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
+import { newCustomer } from '../support/customer.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
-const start = (server: TestServer, id: string) => server.api.request('POST', `/stream/${id}/test-picture`);
+/** Starts a test picture as an admin. */
+const start = (server: TestServer, id: string) => server.api.request('POST', `/stream/${id}/test-picture?all=1`);
 
 suite('the test picture', () => {
   test('can be watched, says what it is, makes room for an encoder, and stops when asked', async (t) => {
@@ -45,14 +47,16 @@ suite('the test picture', () => {
     assert.equal(await server.stop(), 0, 'a server that stops ends its pictures');
   });
 
-  test('is for those who may publish, and a server publishes only a few', async () => {
+  test('is for those who may publish, and a server publishes only a few, each of another user', async () => {
     await using server = await startServerProcess({ settings: CHEAP });
-    const streams = await Promise.all(
-      Array.from({ length: 5 }, (_, index) => server.api.createStream({ name: `${index}`, profiles: [] })),
-    );
+    const customers = [server.api];
+    for (const name of ['ann', 'bob', 'cleo', 'dan']) customers.push(await newCustomer(server, name));
+    const streams = await Promise.all(customers.map((api) => api.createStream({ name: 'a stream', profiles: [] })));
+    const another = await server.api.createStream({ name: 'another', profiles: [] });
     const statuses: number[] = [];
     for (const { id } of streams) statuses.push((await start(server, id)).status);
     assert.deepEqual(statuses, [200, 200, 200, 200, 503]);
+    assert.equal((await start(server, another.id)).status, 409);
     await server.api.request('PATCH', `/stream/${streams[0]!.id}`, { suspended: true });
     await waitFor(async () => (await start(server, streams[4]!.id)).status === 200, {
       what: 'a place that is free again',
