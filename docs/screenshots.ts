@@ -39,7 +39,7 @@ for (const [name, path, text] of [
   ['webhooks', '/webhooks', 'shop'],
   ['keys', '/keys', 'this browser'],
   ['usage', '/usage', 'Together'],
-  ['admin', '/admin', 'Who changed what'],
+  ['admin', '/admin', 'Ports for encoders'],
 ] as const) {
   await shoot(name, path, text);
 }
