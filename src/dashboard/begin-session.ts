@@ -74,7 +74,7 @@ export async function beginSession(
     onKeyUse?.(found.key.id);
     return open;
   }
-  const link = await store.browserSessions.link(presented.link.hash());
+  const link = await store.browserSessions.link(presented.link.hash(), request.ip);
   const user = link === undefined ? undefined : await store.users.get(link.userId);
   if (link !== undefined && user !== undefined) {
     const { open, receipt } = begin(user, undefined);

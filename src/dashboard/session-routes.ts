@@ -59,7 +59,7 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
 
   http.post('/dashboard/session/token', async (request, reply) => {
     const { name, attributes } = cookieOf(request);
-    const open = await sessionOf(options, request.cookies[name]);
+    const open = await sessionOf(options, request, name);
     if (open === undefined) {
       reply.clearCookie(name, attributes);
       throw new MillraceError('unauthenticated', 'You are signed out; sign in again.');
@@ -77,7 +77,7 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
 
   http.post('/dashboard/session/end', async (request, reply) => {
     const { name, attributes } = cookieOf(request);
-    const open = await sessionOf(options, request.cookies[name]);
+    const open = await sessionOf(options, request, name);
     if (open !== undefined) {
       const { session } = open;
       const receipt = sessionReceipt(request, open, 'browser_session.deleted', clock.now());
@@ -119,12 +119,14 @@ function sessionCookie(origin: string): { readonly name: string; readonly attrib
   return { name: `millrace-${port === '' ? '80' : port}`, attributes: common };
 }
 
-/** The session of a cookie. Undefined when there is none, or when it has ended. */
+/** The session of the cookie with this name. Undefined when there is none, or when it has ended. */
 async function sessionOf(
   { store, clock }: DashboardOptions,
-  secret: string | undefined,
+  { cookies, ip }: FastifyRequest,
+  name: string,
 ): Promise<OpenBrowserSession | undefined> {
-  const open = secret === undefined ? undefined : await store.browserSessions.byHash(new Secret(secret).hash());
+  const secret = cookies[name];
+  const open = secret === undefined ? undefined : await store.browserSessions.byHash(new Secret(secret).hash(), ip);
   return open === undefined || isOver(open.session, clock.now()) ? undefined : open;
 }
 

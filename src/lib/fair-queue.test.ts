@@ -42,4 +42,15 @@ describe('a fair queue', () => {
     queue.add('a', 'x');
     assert.deepEqual(drained(queue), ['x']);
   });
+
+  it('forgets an item that is removed, and a network without any', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a 0', 'a 1']) queue.add('a', item);
+    queue.add('b', 'b 0');
+    queue.remove('a', 'a 0');
+    queue.remove('b', 'b 0');
+    queue.remove('b', 'b 0');
+    assert.equal(queue.size, 1);
+    assert.deepEqual(drained(queue), ['a 1']);
+  });
 });

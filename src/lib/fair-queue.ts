@@ -28,6 +28,14 @@ export class FairQueue<Item> {
     this.#size += 1;
   }
 
+  /** Removes an item before its turn. Does nothing when it does not wait. */
+  remove(network: string, item: Item): void {
+    const items = this.#byNetwork.get(network);
+    if (items?.delete(item) !== true) return;
+    this.#size -= 1;
+    if (items.size === 0) this.#byNetwork.delete(network);
+  }
+
   /** Takes the oldest item of the network whose turn it is. Undefined when nothing waits. */
   take(): Item | undefined {
     for (const [network, items] of this.#byNetwork) {

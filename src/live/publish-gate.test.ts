@@ -7,6 +7,7 @@ import { newStreamKey, type Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Publication, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import { networkOf } from '#lib/network-of.ts';
 import { ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { TrackId } from '#media/track.ts';
@@ -20,7 +21,7 @@ const stream = someStream(newUserId());
 
 /** A gate over a store with one stream. */
 function setUp(
-  find: (key: Secret) => Promise<Stream | undefined> = async (key) =>
+  find: (key: Secret, stranger?: string) => Promise<Stream | undefined> = async (key) =>
     key.equals(stream.streamKey) ? stream : undefined,
   suspendedOwner = false,
   limits: Partial<Quotas> = {},
@@ -83,6 +84,16 @@ test('the right key may publish, a wrong one may not', async () => {
   assert.equal(await publish(newStreamKey()), 'stream_key_invalid');
   assert.deepEqual(accepted, [stream.id]);
   assert.match(await metrics.registry.metrics(), /millrace_publish_refusals_total\{code="stream_key_invalid"\} 1/);
+});
+
+test('the lookups of encoders take turns by their networks, apart from those of viewers at the same address', async () => {
+  const strangers: (string | undefined)[] = [];
+  const { publish } = setUp(async (_key, stranger) => void strangers.push(stranger));
+  for (const remoteAddress of ['2001:db8::1', '2001:db8::2', '192.0.2.1'])
+    await publish(newStreamKey(), { remoteAddress });
+  const networks = strangers.map((stranger) => networkOf(stranger!));
+  assert.equal(networks[0], networks[1]);
+  assert.equal(new Set([...networks, networkOf('192.0.2.1')]).size, 3);
 });
 
 test("the quotas of the stream's user apply, and the defaults apply where the user has none", async () => {

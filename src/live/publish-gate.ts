@@ -17,6 +17,7 @@ import {
 } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
+import { networkOf } from '#lib/network-of.ts';
 import { QuotaBuckets } from '#lib/token-buckets.ts';
 import type { Store } from '#store/store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -59,7 +60,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
       attempts.throttled(request);
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
     }
-    const stream = await store.streams.byStreamKey(request.streamKey);
+    const stream = await store.streams.byStreamKey(request.streamKey, encoderAt(request.remoteAddress));
     if (signal.aborted) return NO_DECISION;
     if (stream === undefined) {
       throttle.failed(request.remoteAddress);
@@ -163,6 +164,12 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     },
   };
 }
+
+/**
+ * What the lookups of an encoder count for: a network of its own beside that of its address, because at an event the encoder and a crowd of
+ * viewers have the same address.
+ */
+const encoderAt = (address: string): string => `encoders at ${networkOf(address)}`;
 
 /** A request to publish a stream, with the quotas of the stream's user. */
 interface Publish {

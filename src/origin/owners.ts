@@ -82,8 +82,11 @@ export class Owners {
   find(playbackId: PlaybackId, mediaPath: MediaPath | undefined, address: string): Promise<Owner | undefined> {
     const { sessions } = this.#options.store;
     return mediaPath === undefined
-      ? this.#find(this.#playbackIds, playbackId, () => sessions.newest(playbackId), { kind: 'id', address })
-      : this.#find(this.#mediaPaths, mediaPath, () => sessions.byMediaPath(mediaPath), { kind: 'path', address });
+      ? this.#find(this.#playbackIds, playbackId, () => sessions.newest(playbackId, address), { kind: 'id', address })
+      : this.#find(this.#mediaPaths, mediaPath, () => sessions.byMediaPath(mediaPath, address), {
+          kind: 'path',
+          address,
+        });
   }
 
   /** Makes the next lookup ask the store again, because the node did not answer. */

@@ -63,9 +63,12 @@ export interface AssetStore {
   /** The assets with these ids that exist, in any order. @param of `all` includes deleted assets */
   getMany(ids: readonly AssetId[], of?: 'all'): Promise<readonly Asset[]>;
   /** The asset with this playback id, or with this id for those who know it. It may belong to any user. */
-  byPlaybackId(id: PlaybackId | AssetId): Promise<Asset | undefined>;
+  byPlaybackId(id: PlaybackId | AssetId, stranger?: string): Promise<Asset | undefined>;
   /** The asset with this folder in its URLs, and the node whose disk has what is not in the object store. */
-  byPath(path: MediaPath): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
+  byPath(
+    path: MediaPath,
+    stranger?: string,
+  ): Promise<{ readonly asset: Asset; readonly node: ServiceNode | undefined } | undefined>;
   list(scope: Scope, options: AssetListOptions): Promise<Page<Asset>>;
   count(scope: Scope, filter: AssetFilter, order: AssetOrder): Promise<number>;
   /** Counts a user's clips up to `atMost`. */

@@ -71,14 +71,19 @@ export class Runner {
   /**
    * Like `cachedOne`, for lookups that anybody can cause with invented names. They have a budget and a cache of their own, so that a flood
    * of them neither delays other reads nor displaces their cached answers.
+   * @param address the address that caused the lookup; undefined when no stranger did
    */
-  strangersOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
-    return this.#strangersCache.get(query, () => this.#strangers.run(() => this.one(query, itemOf)));
+  strangersOne<Row, Item>(
+    query: Query<Row>,
+    itemOf: (row: Row) => Item,
+    address: string | undefined,
+  ): Promise<Item | undefined> {
+    return this.#strangersCache.get(query, () => this.#strangers.run(address, () => this.one(query, itemOf)));
   }
 
   /** Like `all`, within the budget for lookups that anybody can cause. */
-  strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item[]> {
-    return this.#strangers.run(() => this.all(query, itemOf));
+  strangersAll<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item, address: string | undefined): Promise<Item[]> {
+    return this.#strangers.run(address, () => this.all(query, itemOf));
   }
 
   /**

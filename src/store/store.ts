@@ -163,7 +163,12 @@ export interface OpenBrowserSession {
   readonly key: ApiKey | undefined;
 }
 
-/** The records that must last. */
+/**
+ * The records that must last.
+ *
+ * Lookups by names that anybody can invent take the address of the stranger who causes them, so that networks take turns and none delays the
+ * others. The address is left out when no stranger causes the lookup. Another text stands for a network of its own.
+ */
 export interface Store extends AsyncDisposable {
   /** Whether other processes may use the same database at the same time. */
   readonly isShared: boolean;
@@ -232,7 +237,7 @@ export interface Store extends AsyncDisposable {
     /** Creates a session. When the user has 100, the oldest of them ends. */
     create(session: BrowserSession, receipt: Receipt): Promise<void>;
     /** The session whose cookie has this SHA-256 (lower-case hex). */
-    byHash(secretHash: string): Promise<OpenBrowserSession | undefined>;
+    byHash(secretHash: string, stranger?: string): Promise<OpenBrowserSession | undefined>;
     byId(id: BrowserSessionId): Promise<OpenBrowserSession | undefined>;
     /** The sessions of a user, newest first, including those whose key is revoked. */
     ofUser(user: UserId, page: PageOptions): Promise<Page<BrowserSession>>;
@@ -245,7 +250,7 @@ export interface Store extends AsyncDisposable {
     /** Stores the sign-in link of a user, and makes an older link of the user invalid. */
     putLink(link: SignInLink, receipt: Receipt): Promise<void>;
     /** The link whose secret has this SHA-256 (lower-case hex), also when its time is over. */
-    link(secretHash: string): Promise<SignInLink | undefined>;
+    link(secretHash: string, stranger?: string): Promise<SignInLink | undefined>;
     /**
      * Uses a link up and creates the session, in one transaction. Returns false, and changes nothing, when the link was used or its time is
      * over.
@@ -280,8 +285,8 @@ export interface Store extends AsyncDisposable {
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
     /** All streams with `isActive`. @param node only those that this node claimed last, where processes share the store */
     active(node?: NodeId): Promise<readonly Stream[]>;
-    byStreamKey(key: Secret): Promise<Stream | undefined>;
-    byPlaybackId(id: PlaybackId): Promise<Stream | undefined>;
+    byStreamKey(key: Secret, stranger?: string): Promise<Stream | undefined>;
+    byPlaybackId(id: PlaybackId, stranger?: string): Promise<Stream | undefined>;
     /**
      * The stream that had this key until it was replaced, or the deleted stream with this key, if that was at `since` or later.
      * `replacedAt` is undefined for a deleted stream.
@@ -369,10 +374,12 @@ export interface Store extends AsyncDisposable {
      */
     newest(
       playbackId: PlaybackId,
+      stranger?: string,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /** The session with this path of its media, with the node it runs on. */
     byMediaPath(
       path: MediaPath,
+      stranger?: string,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /**
      * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept. Returns

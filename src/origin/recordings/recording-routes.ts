@@ -17,6 +17,7 @@ import type { RenderedPlaylist } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { acceptsGzip } from '#http/accept.ts';
 import { hasAlready } from '#http/entity-tag.ts';
+import { FairTurns } from '#lib/fair-turns.ts';
 import { sendAnswer } from '#origin/answer.ts';
 import { HeldRequests } from '#origin/held-requests.ts';
 import { HELD, type OriginContext } from '#origin/origin-context.ts';
@@ -25,7 +26,6 @@ import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
 import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
 import type { Excerpt, Library, MovieViewer, Recorded } from '#recording/recording.ts';
 import type { RecordingsElsewhere } from './elsewhere.ts';
-import { FairTurns } from './fair-turns.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
 import type { FoundRecording, Recordings } from './recordings.ts';
 import { sendFile } from './send-bytes.ts';
@@ -37,6 +37,9 @@ const MAX_READS = 1000;
 const MAX_MADE_AT_ONCE = 4;
 /** The most texts about long spans that are made at the same time. Each takes a few milliseconds of the event loop, and compression. */
 const MAX_TEXTS_AT_ONCE = 2;
+/** The most requests that may wait until files are made for them, of all viewers and of one host. */
+const MAX_WAITING = 200;
+const MAX_WAITING_OF_HOST = 20;
 /** Texts about spans up to this length are made at once, because they take no time. */
 const SHORT_MS = 3_600_000;
 
@@ -59,6 +62,19 @@ export interface RecordingRoutesOptions {
   /** Whether a request has an API key of a user. */
   readonly isOwner: (request: FastifyRequest, userId: UserId) => Promise<boolean>;
 }
+
+const makingTurns = (atOnce: number): FairTurns =>
+  new FairTurns({
+    atOnce,
+    waiting: MAX_WAITING,
+    waitingOfHost: MAX_WAITING_OF_HOST,
+    refusal: () =>
+      new MillraceError(
+        'too_many_viewers',
+        'Too many requests wait for this server to prepare files; try again soon.',
+        { retryAfterS: 1 },
+      ),
+  });
 
 /** Adds the routes below `/recordings/`. */
 export function recordingRoutes(app: FastifyInstance, context: OriginContext, options: RecordingRoutesOptions): void {
@@ -118,8 +134,8 @@ class RecordingAnswers {
   readonly #context: OriginContext;
   readonly #options: RecordingRoutesOptions;
   readonly #reads = new HeldRequests(MAX_READS);
-  readonly #turns = new FairTurns(MAX_MADE_AT_ONCE);
-  readonly #textTurns = new FairTurns(MAX_TEXTS_AT_ONCE);
+  readonly #turns = makingTurns(MAX_MADE_AT_ONCE);
+  readonly #textTurns = makingTurns(MAX_TEXTS_AT_ONCE);
   readonly #etags = new WeakMap<object, string>();
 
   constructor(context: OriginContext, options: RecordingRoutesOptions) {
@@ -273,11 +289,12 @@ class RecordingAnswers {
     const { fromMs = 0, untilMs = 0 } = recorded.extent;
     const lengthMs = Math.min(untilMs, span.untilMs ?? Infinity) - Math.max(fromMs, span.fromMs ?? 0);
     if (lengthMs <= SHORT_MS) return await send();
-    return await this.#textTurns.run(reply.request.ip, signal, async () => {
+    const work = async (): Promise<FastifyReply> => {
       const sent = await send();
       await nextTurn();
       return sent;
-    });
+    };
+    return await this.#textTurns.run(reply.request.ip, work, signal);
   }
 
   async #sendMultivariant(reading: Reading): Promise<FastifyReply> {
@@ -332,7 +349,7 @@ class RecordingAnswers {
       return sendAnswer(reply, 307, { location: `${name}?${bounded.toString()}`, 'cache-control': 'no-store' }, []);
     }
     const { ip: address } = reply.request;
-    const viewer: MovieViewer = { address, inTurn: (work) => this.#turns.run(address, signal, work) };
+    const viewer: MovieViewer = { address, inTurn: (work) => this.#turns.run(address, work, signal) };
     const file = await recorded.mp4(rendition, span, viewer);
     if (file === undefined) throw gone();
     const isAudio = name.endsWith('.m4a');
@@ -350,7 +367,7 @@ class RecordingAnswers {
     const { reply, signal, recorded, excerpt, span } = reading;
     const query = reply.request.query as Readonly<Record<string, unknown>>;
     const at = instantOf(parseTime(query, 'at'), excerpt, recorded);
-    const jpeg = await this.#turns.run(reply.request.ip, signal, () => recorded.picture(span, at));
+    const jpeg = await this.#turns.run(reply.request.ip, () => recorded.picture(span, at), signal);
     if (jpeg === undefined) throw pictureless();
     return this.#sendJpeg(reading, jpeg, 'poster.jpg');
   }
@@ -366,7 +383,7 @@ class RecordingAnswers {
 
   async #sendSheet(reading: Reading, index: number, name: string): Promise<FastifyReply> {
     const { reply, signal, recorded, span } = reading;
-    const jpeg = await this.#turns.run(reply.request.ip, signal, () => recorded.sheet(span, index));
+    const jpeg = await this.#turns.run(reply.request.ip, () => recorded.sheet(span, index), signal);
     if (jpeg === undefined) throw pictureless();
     return this.#sendJpeg(reading, jpeg, name);
   }

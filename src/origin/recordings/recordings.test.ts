@@ -279,7 +279,7 @@ async function setUp(
             const node = elsewhere === undefined ? undefined : { id: newNodeId(), url: elsewhere };
             return asked === asset.path ? { asset, node } : undefined;
           },
-          byPlaybackId: async (id) => (id === asset.playbackId ? asset : undefined),
+          byPlaybackId: async (id) => [asset, recording].find((each) => id === each.playbackId || id === each.id),
           getMany: async ([id]) => (id === recording.id ? [recording] : []),
         },
         streams: { getMany: async () => [stream] },

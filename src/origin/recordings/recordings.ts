@@ -91,7 +91,7 @@ export class Recordings {
    * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown paths are requested
    */
   async find(path: MediaPath, address: string): Promise<FoundRecording | undefined> {
-    return await look(this.#paths, this.#unknownPaths, path, address, () => this.#byPath(path));
+    return await look(this.#paths, this.#unknownPaths, path, address, () => this.#byPath(path, address));
   }
 
   /**
@@ -102,7 +102,7 @@ export class Recordings {
    */
   async findByPlaybackId(id: string, address: string): Promise<FoundRecording | undefined> {
     if (!isPlaybackId(id) && !isUuid(id)) return undefined;
-    const path = await look(this.#ids, this.#unknownIds, id, address, () => this.#pathOf(id));
+    const path = await look(this.#ids, this.#unknownIds, id, address, () => this.#pathOf(id, address));
     return path && (await this.find(path, address));
   }
 
@@ -111,8 +111,8 @@ export class Recordings {
     return this.#viewersAtMost.get(userId);
   }
 
-  async #byPath(path: MediaPath): Promise<FoundRecording | undefined> {
-    const located = await this.#options.store.assets.byPath(path);
+  async #byPath(path: MediaPath, stranger?: string): Promise<FoundRecording | undefined> {
+    const located = await this.#options.store.assets.byPath(path, stranger);
     return located && (await this.#describe(located));
   }
 
@@ -136,10 +136,12 @@ export class Recordings {
     };
   }
 
-  async #pathOf(id: string): Promise<MediaPath | undefined> {
+  async #pathOf(id: string, stranger?: string): Promise<MediaPath | undefined> {
     const { assets, sessions } = this.#options.store;
-    if (!isPlaybackId(id)) return (await assets.getMany([id as AssetId]))[0]?.path;
-    return (await assets.byPlaybackId(id))?.path ?? (await sessions.newest(id))?.session.recordingPath;
+    if (!isPlaybackId(id)) return (await assets.byPlaybackId(id as AssetId, stranger))?.path;
+    return (
+      (await assets.byPlaybackId(id, stranger))?.path ?? (await sessions.newest(id, stranger))?.session.recordingPath
+    );
   }
 
   async #findViewersAtMost(userId: UserId): Promise<number> {

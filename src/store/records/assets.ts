@@ -64,12 +64,13 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
     get: (id, scope) => runner.cachedOne(assets.get({ id, ...ofScope(scope) }), assetOfRow),
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? assets.getAny(run) : assets.getMany(run), assetOfRow)),
-    byPlaybackId: (id) =>
+    byPlaybackId: (id, address) =>
       runner.strangersOne(
         isPlaybackId(id) ? assets.byPlaybackId({ playback_id: id }) : assets.get({ id: id as AssetId }),
         assetOfRow,
+        address,
       ),
-    byPath: (path) => runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow),
+    byPath: (path, address) => runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow, address),
 
     list(scope, { limit, after, order, direction, filter }) {
       const choice = { order, direction };

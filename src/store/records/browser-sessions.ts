@@ -29,7 +29,8 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
       await runner.change(creating(session), [receipt]);
     },
 
-    byHash: (secretHash) => runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow),
+    byHash: (secretHash, address) =>
+      runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow, address),
     byId: (id) => runner.cachedOne(sessions.byId({ id }), openSessionOfRow),
 
     ofUser: (user, { limit, after }) =>
@@ -57,7 +58,7 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
       await runner.change([sessions.putLink(rowOfLink(link))], [receipt]);
     },
 
-    link: (secretHash) => runner.strangersOne(sessions.link({ secret_hash: secretHash }), linkOfRow),
+    link: (secretHash, address) => runner.strangersOne(sessions.link({ secret_hash: secretHash }), linkOfRow, address),
 
     useLink: (link, session, receipt) =>
       runner.change(

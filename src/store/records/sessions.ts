@@ -130,8 +130,10 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     },
 
     openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
-    newest: (playbackId) => runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow),
-    byMediaPath: (path) => runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow),
+    newest: (playbackId, address) =>
+      runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow, address),
+    byMediaPath: (path, address) =>
+      runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow, address),
 
     async deleteEnded(before, limit) {
       const [, deleted] = await runner.write(sessions.deleteEnded({ before, limit }));

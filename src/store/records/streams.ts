@@ -89,22 +89,24 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
 
     active: (node) => runner.all(streams.active(node === undefined ? {} : { node_id: node }), streamOfRow),
 
-    async byStreamKey(key) {
+    async byStreamKey(key, address) {
       const query = streams.byStreamKeyHash(Object.fromEntries(onEveryShelf(key.hash()).entries()));
-      return (await runner.strangersAll(query, streamOfRow)).find(({ streamKey }) => streamKey.equals(key));
+      return (await runner.strangersAll(query, streamOfRow, address)).find(({ streamKey }) => streamKey.equals(key));
     },
 
     async formerly(key, since) {
       const byFormerKey = streams.byFormerKeyHash({ key_hash: key.hash(), since });
-      const [replaced] = await runner.strangersAll(byFormerKey, (row) => ({
-        stream: streamOfRow(row),
-        replacedAt: row.replaced_at,
-      }));
+      const [replaced] = await runner.strangersAll(
+        byFormerKey,
+        (row) => ({ stream: streamOfRow(row), replacedAt: row.replaced_at }),
+        undefined,
+      );
       if (replaced !== undefined) return replaced;
       const hashes = Object.fromEntries(onEveryShelf(key.hash()).entries());
       const [stream] = await runner.strangersAll(
         streams.deletedByStreamKeyHash({ ...hashes, since } as never),
         streamOfRow,
+        undefined,
       );
       return stream && { stream, replacedAt: undefined };
     },
@@ -114,7 +116,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       return forgotten ?? 0;
     },
 
-    byPlaybackId: (id) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow),
+    byPlaybackId: (id, address) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
 
     countOf: countOfUser,
 
