@@ -6,22 +6,26 @@ import { MillraceError } from '#domain/errors.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
-import { FairSlots } from '#lib/fair-slots.ts';
+import { FairTurns } from '#lib/fair-turns.ts';
+import { networkOf } from '#lib/network-of.ts';
 
 /** The number of names remembered as unknown. When it is exceeded, the one looked up longest ago is forgotten. */
 const MAX_NAMES = 10_000;
 /** The number of unknown names that one network may ask for in a minute. Players that wait for a few streams never need more. */
 const UNKNOWN_PER_MINUTE = 600;
-/** The number of names that are looked up at one time. */
+/** The number of names that are looked up at one time, and the number that may wait for it, shared among networks. */
 const MAX_LOOKS = 32;
-/** The number of names that are looked up at one time for one network. */
-const MAX_LOOKS_PER_NETWORK = 4;
+const MAX_WAITING = 256;
+const LONGEST_WAIT_MS = 5000;
 
 const TOO_MANY = new MillraceError(
   'too_many_viewers',
   'Your network asks for too many streams that do not exist; try again soon.',
   { retryAfterS: 1 },
 );
+
+/** Looks a name up. Undefined when it is unknown. */
+type Find<Answer> = () => Promise<{ readonly answer: Answer } | undefined>;
 
 /** The options of {@link UnknownNames}. */
 export interface UnknownNamesOptions {
@@ -30,13 +34,24 @@ export interface UnknownNamesOptions {
   readonly clock: Clock;
 }
 
-/** Looks each name up at most once at a time, limits how often each network may ask, and remembers unknown names for a moment. */
+/**
+ * Looks each name up at most once at a time, one of each network in turn, limits how many unknown names each network may ask for, and
+ * remembers unknown names for a moment.
+ */
 export class UnknownNames<Answer> {
   readonly #options: UnknownNamesOptions;
   /** The unknown names, the oldest first, each with the monotonic time until which it is taken to be unknown. */
   readonly #nowhere = new BoundedMap<string, number>(MAX_NAMES);
-  readonly #looks = new Map<string, PromiseWithResolvers<Answer | undefined>>();
-  readonly #places = new FairSlots<PromiseWithResolvers<Answer | undefined>>(MAX_LOOKS);
+  /** The lookups in progress by their names, which all networks share. */
+  readonly #looks = new Map<string, Promise<Answer | undefined>>();
+  /** The lookups that wait or are in progress, by network and name. A network does not wait for the turn of another. */
+  readonly #waiting = new Map<string, Promise<Answer | undefined>>();
+  readonly #turns = new FairTurns({
+    atOnce: MAX_LOOKS,
+    waiting: MAX_WAITING,
+    longestWaitMs: LONGEST_WAIT_MS,
+    refusal: () => TOO_MANY,
+  });
   readonly #throttle: AttemptThrottle;
 
   constructor(options: UnknownNamesOptions) {
@@ -48,50 +63,51 @@ export class UnknownNames<Answer> {
    * Finds what a name stands for. Undefined when it is unknown.
    * @param address the address of the caller; unknown names count against its network
    * @param find looks the name up, and gives undefined when it is unknown
-   * @throws {MillraceError} `too_many_viewers` when this network, or all networks together, ask for too many; also the errors of `find`
+   * @throws {MillraceError} `too_many_viewers` when this network asks for too many unknown names, or all networks together for too many names;
+   *   also the errors of `find`
    */
-  async look(
-    name: string,
-    address: string,
-    find: () => Promise<{ readonly answer: Answer } | undefined>,
-  ): Promise<Answer | undefined> {
-    const until = this.#nowhere.get(name);
-    if (until !== undefined && this.#options.clock.monotonic() < until) return undefined;
+  async look(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
+    if (this.#isNowhere(name)) return undefined;
     const underWay = this.#looks.get(name);
-    if (underWay !== undefined) return await underWay.promise;
-    return await this.#begin(name, address, find).promise;
+    if (underWay !== undefined) return await underWay;
+    const place = `${networkOf(address)} ${name}`;
+    const waiting = this.#waiting.get(place);
+    if (waiting !== undefined) return await waiting;
+    const look = this.#turns.run(address, () => this.#inTurn(name, address, find));
+    this.#waiting.set(place, look);
+    try {
+      return await look;
+    } finally {
+      this.#waiting.delete(place);
+    }
   }
 
-  #begin(
-    name: string,
-    address: string,
-    find: () => Promise<{ readonly answer: Answer } | undefined>,
-  ): PromiseWithResolvers<Answer | undefined> {
-    if (this.#throttle.retryAfterS(address) > 0 || this.#places.ofHost(address) >= MAX_LOOKS_PER_NETWORK)
-      throw TOO_MANY;
-    const look = Promise.withResolvers<Answer | undefined>();
-    const admission = this.#places.enter(look, address);
-    if (!admission.admitted) throw TOO_MANY;
-    admission.evicted?.reject(TOO_MANY);
+  /** Looks a name up, unless that happened or began while it waited for its turn. */
+  async #inTurn(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
+    if (this.#isNowhere(name)) return undefined;
+    const underWay = this.#looks.get(name);
+    if (underWay !== undefined) return await underWay;
+    if (this.#throttle.retryAfterS(address) > 0) throw TOO_MANY;
+    const look = this.#find(name, address, find);
     this.#looks.set(name, look);
-    const finish = (): void => {
-      this.#places.leave(look);
+    try {
+      return await look;
+    } finally {
       this.#looks.delete(name);
-    };
-    find().then(
-      (found) => {
-        finish();
-        if (found === undefined) {
-          this.#throttle.failed(address);
-          this.#nowhere.set(name, this.#options.clock.monotonic() + this.#options.keptForMs);
-        }
-        look.resolve(found?.answer);
-      },
-      (error: unknown) => {
-        finish();
-        look.reject(error);
-      },
-    );
-    return look;
+    }
+  }
+
+  async #find(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
+    const found = await find();
+    if (found === undefined) {
+      this.#throttle.failed(address);
+      this.#nowhere.set(name, this.#options.clock.monotonic() + this.#options.keptForMs);
+    }
+    return found?.answer;
+  }
+
+  #isNowhere(name: string): boolean {
+    const until = this.#nowhere.get(name);
+    return until !== undefined && this.#options.clock.monotonic() < until;
   }
 }
