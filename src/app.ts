@@ -42,7 +42,7 @@ import { SessionSampler } from '#live/session-sampler.ts';
 import { StreamWatcher } from '#live/stream-watcher.ts';
 import { TEST_PICTURE_PROTOCOL, TestPictures } from '#live/test-pictures.ts';
 import { originPlugin } from '#origin/origin.ts';
-import { findPlayable, type Playable } from '#origin/playable.ts';
+import { Playables } from '#origin/playables.ts';
 import type { ExtentElsewhere } from '#origin/recordings/extent-elsewhere.ts';
 import { frameAncestorsOf } from '#origin/rights/page-origin.ts';
 import type { RefusalReport } from '#origin/rights/refusals.ts';
@@ -155,12 +155,11 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     }),
   );
 
-  const find = (id: string): Promise<Playable | undefined> =>
-    findPlayable(id, { live: sessions.registry.directory, store: options.store });
+  const playables = new Playables({ live: sessions.registry.directory, store: options.store, clock });
   const pages = await preparePages({
     apiPrefix: config.api.prefix,
-    isPlayable: async (id) => await exists(find(id)),
-    framedBy: async (id) => frameAncestorsOf((await find(id))?.playbackPolicy),
+    isPlayable: async (id, address) => await exists(playables.rightsOf(id, address)),
+    framedBy: async (id, address) => frameAncestorsOf((await playables.rightsOf(id, address))?.playbackPolicy),
   });
   const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
   parts.defer(() => http.close());
@@ -169,6 +168,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
     config,
     options,
     sessions,
+    playables,
     attempts,
     testPictures,
     certificate,
@@ -337,6 +337,7 @@ async function addInterfaces(
     readonly config: Config;
     readonly options: AppOptions;
     readonly sessions: Sessions;
+    readonly playables: Playables;
     readonly attempts: PublishAttempts;
     readonly testPictures: TestPictures;
     readonly certificate: CertificateWatch | undefined;
@@ -350,6 +351,7 @@ async function addInterfaces(
   const {
     config,
     sessions,
+    playables,
     attempts,
     testPictures,
     certificate,
@@ -372,6 +374,7 @@ async function addInterfaces(
     quotas: config.quotas,
     store,
     live: registry.directory,
+    findPlayable: (id, address) => playables.find(id, address),
     isSeekable: config.origin.dvr === 'on',
     recordings: {
       extentOf: (path) => sessions.recordings.recorders.running(path)?.extent,
@@ -462,8 +465,11 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
   };
 }
 
-/** Whether a stream or recording exists. While the store is away, it counts as existing, and the player page waits for it. */
-async function exists(playable: Promise<Playable | undefined>): Promise<boolean> {
+/**
+ * Whether a stream or recording exists. While the store is away, or lookups are refused to the viewer's address, it counts as existing, and
+ * the player page waits for it.
+ */
+async function exists(playable: Promise<unknown>): Promise<boolean> {
   try {
     return (await playable) !== undefined;
   } catch (error) {

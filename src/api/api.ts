@@ -14,6 +14,7 @@ import type {
 import type { BrowserTokens } from '#domain/browser-session.ts';
 import type { ApiKeyId, NodeId } from '#domain/ids.ts';
 import type { OwnerTokens } from '#domain/owner-token.ts';
+import type { Playable } from '#domain/playable.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -68,6 +69,8 @@ export interface ApiOptions {
     | 'listen'
   >;
   readonly live: LiveDirectory;
+  /** Finds what has the id that a viewer at an address asks for. Limits lookups of unknown ids. */
+  readonly findPlayable: (id: string, address: string) => Promise<Playable | undefined>;
   readonly recordings: RunningRecordings;
   /** Whether viewers may seek back in a stream while it is recorded. */
   readonly isSeekable: boolean;

@@ -7,11 +7,16 @@ import { playerPageRoutes } from './player-page.ts';
 
 const UNKNOWN = newPlaybackId();
 const RESTRICTED = newPlaybackId();
+/** The addresses that ids were looked up for. */
+const viewers: string[] = [];
 let app: FastifyInstance;
 before(async () => {
   app = fastify();
   await app.register(playerPageRoutes, {
-    isPlayable: async (id) => id !== UNKNOWN,
+    isPlayable: async (id, address) => {
+      viewers.push(address);
+      return id !== UNKNOWN;
+    },
     framedBy: async (id) => (id === RESTRICTED ? "'self' https://example.com" : '*'),
   });
 });
@@ -28,6 +33,12 @@ test('the page loads from its own server only, and runs nothing inline', async (
   assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/);
   assert.doesNotMatch(policy, /unsafe|https?:|upgrade/);
   assert.doesNotMatch(body, /<script(?![^>]*src=)|<style|\sstyle=|\son\w+=|https?:\/\//);
+});
+
+test('an id is looked up for the address of its viewer, whose lookups are limited', async () => {
+  viewers.length = 0;
+  await app.inject({ url: page, remoteAddress: '192.0.2.1' });
+  assert.deepEqual(viewers, ['192.0.2.1']);
 });
 
 test('only the page made for frames may be framed by other sites', async () => {

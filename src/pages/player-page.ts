@@ -33,10 +33,13 @@ const POLICY = [
 
 /** What {@link playerPageRoutes} needs. */
 export interface PlayerPageOptions {
-  /** Whether there is a stream or recording with this playback id, or a recorded session with this id. Waits for the store. */
-  readonly isPlayable: (id: string) => Promise<boolean>;
+  /**
+   * Whether there is a stream or recording with this playback id, or a recorded session with this id, for a viewer at an address. Waits for
+   * the store.
+   */
+  readonly isPlayable: (id: string, address: string) => Promise<boolean>;
   /** The origins whose pages may show this player in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
-  readonly framedBy: (id: string) => Promise<string>;
+  readonly framedBy: (id: string, address: string) => Promise<string>;
 }
 
 /** Adds the page and its files, which are read once. A change on disk takes effect after a restart. */
@@ -52,13 +55,13 @@ export async function playerPageRoutes(
 
   app.get<{ Params: { playbackId: string }; Querystring: { embed?: unknown } }>(
     '/play/:playbackId',
-    async ({ params: { playbackId }, query }, reply) => {
-      if (!((isPlaybackId(playbackId) || isUuid(playbackId)) && (await isPlayable(playbackId)))) {
+    async ({ params: { playbackId }, query, ip }, reply) => {
+      if (!((isPlaybackId(playbackId) || isUuid(playbackId)) && (await isPlayable(playbackId, ip)))) {
         throw new MillraceError('not_found', 'No stream or recording has this playback id; check the address.');
       }
       const embed = query.embed !== undefined;
       reply.headers({
-        'content-security-policy': `${POLICY}; frame-ancestors ${embed ? await framedBy(playbackId) : "'self'"}`,
+        'content-security-policy': `${POLICY}; frame-ancestors ${embed ? await framedBy(playbackId, ip) : "'self'"}`,
         // Without it, the requests of the player would name this page, and every list of allowed origins would have to contain this server.
         'referrer-policy': 'no-referrer',
       });

@@ -36,6 +36,7 @@ import { DestinationGuard } from '#lib/destination-guard.ts';
 import { ms } from '#lib/units.ts';
 import type { LiveDirectory, LiveStatus, LiveUsage } from '#live/live.ts';
 import type { RecentAttempt } from '#live/recent-attempts.ts';
+import { Playables } from '#origin/playables.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
@@ -120,11 +121,13 @@ export async function startApi(
   const presentStream = (stream: Stream) => presentStreamOfEvent(stream, live);
   const webhooks = new Dispatcher({ store, sender, presentStream, clock, logger, metrics });
   const sequencer = new EventSequencer({ store, logger });
+  const playables = new Playables({ live, store, clock });
   await http.register(apiPlugin, {
     settings: config.api,
     quotas: config.quotas,
     store,
     live,
+    findPlayable: (id, address) => playables.find(id, address),
     recordings: { extentOf: (path) => extents.get(path), extentElsewhere: async () => undefined },
     isSeekable: config.origin.dvr === 'on',
     attempts,

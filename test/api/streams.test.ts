@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import type { SessionHealth } from '#domain/health.ts';
+import { newPlaybackId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import { ms } from '#lib/units.ts';
 import { someHealth, someSession } from '#test/support/sample-records.ts';
@@ -330,6 +331,15 @@ test('playback information is public and has absolute URLs, whether the stream i
     url: `http://live.example.com:8080/hls/${playbackId}/thumbnail.jpg`,
   });
   assert.equal((await api.call('GET', `/playback/${id}`)).statusCode, 404, 'a stream id is not a playback id');
+});
+
+test('an address that asks how to play many invented ids is refused, and no other address is', async (t) => {
+  const api = await startApi(t);
+  const ask = (remoteAddress: string) => api.call('GET', `/playback/${newPlaybackId()}`, { remoteAddress });
+  for (let asked = 0; asked < 600; asked += 1) assert.equal((await ask('192.0.2.1')).statusCode, 404);
+  const refused = await ask('192.0.2.1');
+  assert.deepEqual([refused.statusCode, refused.json().code], [503, 'too_many_viewers']);
+  assert.equal((await ask('198.51.100.1')).statusCode, 404);
 });
 
 test('ingest URLs have the host that the request was sent to', async (t) => {

@@ -12,7 +12,7 @@ import { PlaybackSchema } from '#api/schemas/playback.ts';
 import { ref } from '#api/schemas/ref.ts';
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { type AssetId, isPlaybackId, isUuid, type PlaybackId } from '#domain/ids.ts';
+import { type AssetId, isUuid, type PlaybackId } from '#domain/ids.ts';
 import { Type } from '#lib/schema.ts';
 
 const schema = {
@@ -29,34 +29,32 @@ const schema = {
 
 /** Describes how to play a stream, unless it is suspended, or a recording or clip. Anybody may ask. */
 export const getPlayback: ApiRoute = (api, context) => {
-  const { store, live, publicUrl, recordings } = context;
+  const { live, publicUrl, recordings } = context;
   const options = { schema, validatorCompiler: documentedOnly };
   api.get('/playback/:playbackId', options, async (request) => {
     const { playbackId } = request.params;
     const withRecording = readFlag(request.query as RawQuery, 'recordings') ?? false;
-    const stream = isPlaybackId(playbackId) ? await store.streams.byPlaybackId(playbackId) : undefined;
-    if (stream !== undefined && !stream.suspended) {
-      const origin = publicUrl(request);
+    const found = await context.findPlayable(playbackId, request.ip);
+    if (found === undefined || found.stream?.suspended) throw notFound();
+    const origin = publicUrl(request);
+    if (found.kind === 'stream') {
+      const { stream } = found;
       const described = presentStreamPlayback(stream, live, origin);
       if (!withRecording) return described;
       const recording = context.isSeekable ? await runningRecording(context, stream.playbackId) : undefined;
       const dvrPlayback = presentDvr(recording, origin);
       return { ...described, meta: { ...described.meta, dvrPlayback } };
     }
-    const isId = isUuid(playbackId);
-    const asset =
-      stream === undefined && (isId || isPlaybackId(playbackId))
-        ? await store.assets.byPlaybackId(playbackId as AssetId | PlaybackId)
-        : undefined;
-    const [origin] = asset === undefined ? [] : await store.streams.getMany([asset.streamId], 'all');
-    if (asset === undefined || asset.phase === 'failed' || origin?.suspended) {
-      throw new MillraceError('not_found', 'Nothing can be played with this playback id; check it.');
-    }
-    const policy = asset.playbackPolicy ?? origin?.playbackPolicy;
-    const type = isId && asset.kind === 'recording' ? 'recording' : 'vod';
-    return presentAssetPlayback(asOfNow(asset, recordings), type, policy, publicUrl(request));
+    const { asset, stream } = found;
+    if (asset.phase === 'failed') throw notFound();
+    const policy = asset.playbackPolicy ?? stream?.playbackPolicy;
+    const type = isUuid(playbackId) && asset.kind === 'recording' ? 'recording' : 'vod';
+    return presentAssetPlayback(asOfNow(asset, recordings), type, policy, origin);
   });
 };
+
+const notFound = (): MillraceError =>
+  new MillraceError('not_found', 'Nothing can be played with this playback id; check it.');
 
 /** The recording of the running session of a stream. */
 async function runningRecording({ store }: RouteContext, playbackId: PlaybackId): Promise<Asset | undefined> {

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Asset } from '#domain/asset.ts';
+import { type AssetId, newPlaybackId, newSessionId, newUserId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
+import { ms } from '#lib/units.ts';
+import { someStream } from '#test/support/sample-records.ts';
+import { Playables } from './playables.ts';
+
+const STRANGER = '192.0.2.1';
+const OTHER = '198.51.100.1';
+
+/** A store with a stream and the recording of a session, which counts its lookups by address. */
+function setUp() {
+  const stream = someStream(newUserId());
+  const id = newSessionId() as string as AssetId;
+  const asset = { id, playbackId: newPlaybackId(), streamId: stream.id, playbackPolicy: undefined } as Asset;
+  const looks = new Map<string | undefined, number>();
+  const look = (stranger: string | undefined) => void looks.set(stranger, (looks.get(stranger) ?? 0) + 1);
+  const world: { streams: Stream[] } = { streams: [stream] };
+  const playables = new Playables({
+    live: { watchedStream: () => undefined },
+    store: {
+      streams: {
+        byPlaybackId: async (playbackId, stranger) => {
+          look(stranger);
+          return world.streams.find((each) => each.playbackId === playbackId);
+        },
+        getMany: async () => [stream],
+      },
+      assets: {
+        byPlaybackId: async (asked, stranger) => {
+          look(stranger);
+          return [asset.id, asset.playbackId].includes(asked as never) ? asset : undefined;
+        },
+      },
+    },
+    clock: { now: () => ms(0), monotonic: () => ms(0) },
+  });
+  return { playables, world, stream, asset, looks };
+}
+
+test('streams have their playback id, recordings theirs and the id of their session, and each is found as it is now', async () => {
+  const { playables, world, stream, asset } = setUp();
+  for (const id of [asset.id, asset.playbackId]) {
+    assert.deepEqual(await playables.find(id, OTHER), { kind: 'asset', asset, stream });
+  }
+  assert.deepEqual(await playables.find(stream.playbackId, OTHER), { kind: 'stream', stream });
+  const suspended = { ...stream, suspended: true };
+  world.streams = [suspended];
+  assert.deepEqual(await playables.find(stream.playbackId, OTHER), { kind: 'stream', stream: suspended });
+  world.streams = [];
+  assert.equal(await playables.find(stream.playbackId, OTHER), undefined);
+  assert.equal(await playables.find('not an id', OTHER), undefined);
+});
+
+for (const [what, invent] of [
+  ['playback ids', newPlaybackId],
+  ['ids of sessions', newSessionId],
+] as const) {
+  test(`an address that asks for many unknown ${what} causes no more lookups, and finds what was found before`, async () => {
+    const { playables, stream, looks } = setUp();
+    await playables.find(stream.playbackId, OTHER);
+    for (let asked = 0; asked < 600; asked += 1) {
+      assert.equal(await playables.find(invent(), STRANGER), undefined);
+    }
+    const caused = looks.get(STRANGER)!;
+    await assert.rejects(playables.find(invent(), STRANGER), { code: 'too_many_viewers' });
+    await assert.rejects(playables.rightsOf(invent(), STRANGER), { code: 'too_many_viewers' });
+    assert.equal(looks.get(STRANGER), caused);
+    assert.equal((await playables.find(stream.playbackId, STRANGER))?.kind, 'stream');
+    assert.equal(await playables.find(invent(), OTHER), undefined);
+  });
+}
