@@ -80,18 +80,20 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
   return async (request, reply) => {
     const presented = presentedKey(request);
     const pair = `${presented.hash()} ${request.ip}`;
-    const waitS = throttle.retryAfterS(request.ip);
-    if (waitS > 0 && !knownGood.has(pair)) {
+    const isKnown = knownGood.has(pair);
+    const { waitS, found } = isKnown
+      ? { waitS: 0, found: await findCredential(presented) }
+      : await throttle.attempt(request.ip, () => findCredential(presented, request.ip));
+    if (waitS > 0) {
       throw new MillraceError(
         'too_many_attempts',
         `Too many wrong keys came from this address; wait ${waitS} seconds, then send a valid API key.`,
         { retryAfterS: waitS },
       );
     }
-    const found = await findCredential(presented);
-    if (!found) {
+    if (found === undefined) {
+      if (isKnown) throttle.failed(request.ip);
       knownGood.delete(pair);
-      throttle.failed(request.ip);
       throw new MillraceError(
         'unauthenticated',
         'The API key is not valid; it may have been revoked. Use another one.',

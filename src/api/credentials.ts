@@ -25,8 +25,11 @@ export interface Credential {
 /** What stands in place of an API key's name for a session that was made with a sign-in link. */
 const LINK_SESSION_NAME = 'dashboard';
 
-/** Finds whom a credential stands for at the time of the call. Undefined when it is not valid. */
-export type FindCredential = (presented: Secret) => Promise<Credential | undefined>;
+/**
+ * Finds whom a credential stands for at the time of the call. Undefined when it is not valid.
+ * @param stranger the address that presented it, unless it was valid from there before
+ */
+export type FindCredential = (presented: Secret, stranger?: string) => Promise<Credential | undefined>;
 
 /** Makes the function that finds whom a credential stands for. */
 export function createFindCredential({
@@ -38,11 +41,11 @@ export function createFindCredential({
   readonly tokens: BrowserTokens;
   readonly clock: Clock;
 }): FindCredential {
-  return async (presented) => {
+  return async (presented, stranger) => {
     const now = clock.now();
     const sessionId = tokens.read(presented, now);
     if (sessionId === undefined) {
-      const found = await store.apiKeys.byHash(presented.hash());
+      const found = await store.apiKeys.byHash(presented.hash(), stranger);
       return found && { ...credentialOf(found.key, found.user), sessionId: undefined };
     }
     const open = await store.browserSessions.byId(sessionId);

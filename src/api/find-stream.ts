@@ -49,7 +49,10 @@ export async function streamByKey(
   key: string,
   { caller, ip }: { readonly caller: Caller; readonly ip: string },
 ): Promise<Stream | undefined> {
-  const waitS = throttle.retryAfterS(ip);
+  const { waitS, found } = await throttle.attempt(ip, async () => {
+    const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
+    return stream && mayUseStreamKey(caller, stream) ? stream : undefined;
+  });
   if (waitS > 0) {
     throw new MillraceError(
       'too_many_attempts',
@@ -57,10 +60,7 @@ export async function streamByKey(
       { retryAfterS: waitS },
     );
   }
-  const stream = isStreamKey(key) ? await store.streams.byStreamKey(new Secret(key)) : undefined;
-  if (stream && mayUseStreamKey(caller, stream)) return stream;
-  throttle.failed(ip);
-  return undefined;
+  return found;
 }
 
 /** Finds the caller's stream by its playback id. */

@@ -15,12 +15,10 @@ export function createIsOwner({
   throttle,
 }: Pick<ApiOptions, 'store' | 'throttle'>): (request: FastifyRequest, userId: UserId) => Promise<boolean> {
   return async (request, userId) => {
-    if (request.headers.authorization === undefined || throttle.retryAfterS(request.ip) > 0) return false;
-    const found = await store.apiKeys.byHash(presentedKey(request).hash());
-    if (found === undefined) {
-      throttle.failed(request.ip);
-      return false;
-    }
+    if (request.headers.authorization === undefined) return false;
+    const hash = presentedKey(request).hash();
+    const { found } = await throttle.attempt(request.ip, () => store.apiKeys.byHash(hash, request.ip));
+    if (found === undefined) return false;
     const { key, user } = found;
     return !user.suspended && key.access === undefined && (user.id === userId || user.isAdmin);
   };

@@ -30,14 +30,15 @@ export async function beginSession(
   cookie: Secret,
 ): Promise<OpenBrowserSession> {
   const { store, throttle, clock, onKeyUse } = options;
-  const waitS = throttle.retryAfterS(request.ip);
-  if (waitS > 0) {
+  const attempt = async <Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> => {
+    const { waitS, found } = await throttle.attempt(request.ip, look);
+    if (waitS === 0) return found;
     throw new MillraceError(
       'too_many_attempts',
       `Too many wrong keys or links came from this address; wait ${waitS} seconds, then try again.`,
       { retryAfterS: waitS },
     );
-  }
+  };
   const now = clock.now();
   const begin = (
     user: User,
@@ -60,9 +61,9 @@ export async function beginSession(
   };
 
   if ('key' in presented) {
-    const found = await store.apiKeys.byHash(presented.key.hash());
+    const hash = presented.key.hash();
+    const found = await attempt(() => store.apiKeys.byHash(hash, request.ip));
     if (found === undefined) {
-      throttle.failed(request.ip);
       throw new MillraceError(
         'unauthenticated',
         'This API key is not valid; it may have been revoked. Use another one.',
@@ -74,13 +75,16 @@ export async function beginSession(
     onKeyUse?.(found.key.id);
     return open;
   }
-  const link = await store.browserSessions.link(presented.link.hash(), request.ip);
-  const user = link === undefined ? undefined : await store.users.get(link.userId);
-  if (link !== undefined && user !== undefined) {
-    const { open, receipt } = begin(user, undefined);
-    if (await store.browserSessions.useLink(link, open.session, receipt)) return open;
+  const found = await attempt(async () => {
+    const link = await store.browserSessions.link(presented.link.hash(), request.ip);
+    const user = link === undefined ? undefined : await store.users.get(link.userId);
+    return link && user && { link, user };
+  });
+  if (found !== undefined) {
+    const { open, receipt } = begin(found.user, undefined);
+    if (await store.browserSessions.useLink(found.link, open.session, receipt)) return open;
+    throttle.failed(request.ip);
   }
-  throttle.failed(request.ip);
   throw new MillraceError(
     'unauthenticated',
     'This link was used already, or its 15 minutes are over. Make another one on the server with: npx millrace sign-in',

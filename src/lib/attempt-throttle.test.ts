@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate as turn } from 'node:timers/promises';
 import { AttemptThrottle } from './attempt-throttle.ts';
 import { ms } from './units.ts';
 
@@ -60,4 +61,37 @@ test('however many addresses guess, only the 10,000 that failed last are remembe
   assert.equal(throttle.retryAfterS(address(0)), 60);
   assert.equal(throttle.retryAfterS(address(1)), 0);
   assert.equal(throttle.retryAfterS(address(2)), 60);
+});
+
+test('attempts at the same time look up no more secrets than may be wrong, and the rest is refused', async () => {
+  const { throttle } = throttleOf(20);
+  let looks = 0;
+  const wrong = async () => {
+    looks += 1;
+    await turn();
+    return undefined;
+  };
+  const outcomes = await Promise.all(Array.from({ length: 500 }, () => throttle.attempt('192.0.2.1', wrong)));
+  assert.equal(looks, 20);
+  assert.equal(outcomes.filter(({ waitS }) => waitS === 3).length, 480);
+  assert.deepEqual(await throttle.attempt('192.0.2.2', async () => 'right'), { waitS: 0, found: 'right' });
+});
+
+test('any number of right secrets at the same time are all found, however few may be wrong', async () => {
+  const { throttle } = throttleOf(2);
+  throttle.failed('192.0.2.1');
+  const right = async () => {
+    await turn();
+    return 'right';
+  };
+  const outcomes = await Promise.all(Array.from({ length: 100 }, () => throttle.attempt('192.0.2.1', right)));
+  assert.ok(outcomes.every(({ found }) => found === 'right'));
+});
+
+test('a lookup that throws is no failure, and holds up nobody', async () => {
+  const { throttle } = throttleOf(1);
+  const away = throttle.attempt('192.0.2.1', () => Promise.reject(new Error('away')));
+  const next = throttle.attempt('192.0.2.1', async () => 'right');
+  await assert.rejects(away, /away/);
+  assert.deepEqual(await next, { waitS: 0, found: 'right' });
 });

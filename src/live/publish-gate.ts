@@ -56,14 +56,16 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   const starts = new QuotaBuckets(options.clock);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
-    if (throttle.retryAfterS(request.remoteAddress) > 0) {
+    const { remoteAddress, streamKey } = request;
+    const { waitS, found: stream } = await throttle.attempt(remoteAddress, () =>
+      store.streams.byStreamKey(streamKey, encoderAt(remoteAddress)),
+    );
+    if (signal.aborted) return NO_DECISION;
+    if (waitS > 0) {
       attempts.throttled(request);
       return refused('too_many_attempts', 'Too many wrong stream keys from this address; try again in a few minutes.');
     }
-    const stream = await store.streams.byStreamKey(request.streamKey, encoderAt(request.remoteAddress));
-    if (signal.aborted) return NO_DECISION;
     if (stream === undefined) {
-      throttle.failed(request.remoteAddress);
       attempts.wrongKey(request, request.streamKey);
       return refused(
         'stream_key_invalid',

@@ -355,8 +355,10 @@ export function storeContract(name: string, open: OpenStore): void {
       const key = someKey(user);
       await store.apiKeys.create(key, someReceipt());
       assert.deepEqual(await store.apiKeys.byHash(key.secretHash), { key, user });
+      assert.deepEqual(await store.apiKeys.byHash(key.secretHash, '192.0.2.1'), { key, user });
       assert.equal(await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(5) })), true);
       assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
+      assert.equal(await store.apiKeys.byHash(key.secretHash, '192.0.2.1'), undefined);
       assert.equal(await store.apiKeys.revoke(key.id, 'everyone', someReceipt({ at: ms(6) })), false);
       assert.equal(await store.apiKeys.revoke(newApiKeyId(), 'everyone', someReceipt({ at: ms(6) })), false);
       assert.deepEqual(await store.apiKeys.list(), [{ ...key, revokedAt: 5, userName: user.name }]);

@@ -207,7 +207,7 @@ export interface Store extends AsyncDisposable {
      */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /** The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
-    byHash(secretHash: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
+    byHash(secretHash: string, stranger?: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
     /** The unrevoked keys of a user, newest first. */

@@ -102,6 +102,32 @@ test('a key in use at an address works while another client of that address is t
   assert.equal((await api.call('GET', '/stream', { key, remoteAddress })).statusCode, 429);
 });
 
+test('500 wrong keys of an address at once cause 20 lookups, and the clients of other addresses do not wait', async (t) => {
+  const strangers: (string | undefined)[] = [];
+  const api = await startApi(t, {}, (store) => ({
+    ...store,
+    apiKeys: {
+      ...store.apiKeys,
+      byHash: (hash, stranger) => {
+        strangers.push(stranger);
+        return store.apiKeys.byHash(hash, stranger);
+      },
+    },
+  }));
+  const key = await api.makeKey('ann');
+  const guesses = Array.from({ length: 500 }, (_, each) =>
+    api.call('GET', '/stream', { key: { ...wrong, secret: `mk_${each}` }, remoteAddress: '198.51.100.7' }),
+  );
+  assert.equal((await api.call('GET', '/stream', { key, remoteAddress: '198.51.100.8' })).statusCode, 200);
+  const codes = (await Promise.all(guesses)).map(({ statusCode }) => statusCode);
+  assert.equal(codes.filter((code) => code === 401).length, 20);
+  assert.equal(codes.filter((code) => code === 429).length, 480);
+  assert.equal(strangers.filter((stranger) => stranger === '198.51.100.7').length, 20);
+  strangers.length = 0;
+  assert.equal((await api.call('GET', '/stream', { key, remoteAddress: '198.51.100.8' })).statusCode, 200);
+  assert.deepEqual(strangers, [undefined], 'a key that was valid from an address before is no lookup of a stranger');
+});
+
 test('behind a trusted proxy each client has its own throttle; clients of other addresses cannot choose their address', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '1', MILLRACE_TRUSTED_PROXIES: '10.0.0.0/8' });
   const from = (client: string, remoteAddress: string) =>

@@ -33,7 +33,12 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
       return runner.change([users.addFirst(rowOfUser(user)), create], receipts);
     },
 
-    byHash: (secretHash) => runner.cachedOne(apiKeys.byHash({ secret_hash: secretHash }), keyAndUserOfRow),
+    byHash(secretHash, stranger) {
+      const query = apiKeys.byHash({ secret_hash: secretHash });
+      return stranger === undefined
+        ? runner.cachedOne(query, keyAndUserOfRow)
+        : runner.strangersOne(query, keyAndUserOfRow, stranger);
+    },
     get: (id, scope) => runner.one(apiKeys.get({ id, ...ofScope(scope) }), apiKeyOfRow),
 
     ofUser: (user, { limit, after }) =>
