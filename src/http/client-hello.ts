@@ -12,18 +12,26 @@ const MESSAGE_HEADER_BYTES = 4;
 /**
  * Whether OpenSSL can process these bytes: they hold a complete ClientHello, in any number of records, or something else, which OpenSSL
  * refuses. Processing a ClientHello is most of a server's work for a handshake.
+ *
+ * It copies nothing, because a client can make thousands of records of five bytes each, and it is called for every piece that arrives.
  * @param bytes what a client has sent so far
  */
 export function isHelloComplete(bytes: Buffer): boolean {
-  let message = Buffer.alloc(0);
+  /** The bytes of the message in the records so far, and the length of what follows its header, as far as it is known. */
+  let received = 0;
+  let length = 0;
   for (let at = 0; at < bytes.length; ) {
     if (bytes[at] !== HANDSHAKE) return true;
-    if (at + RECORD_HEADER_BYTES > bytes.length) return false;
-    const from = at + RECORD_HEADER_BYTES;
-    at = from + bytes.readUInt16BE(at + 3);
-    message = Buffer.concat([message, bytes.subarray(from, at)]);
-    if (message.length < MESSAGE_HEADER_BYTES) continue;
-    if (message.length >= MESSAGE_HEADER_BYTES + message.readUIntBE(1, 3)) return true;
+    let next = at + RECORD_HEADER_BYTES;
+    if (next > bytes.length) return false;
+    at = next + bytes.readUInt16BE(at + 3);
+    const until = Math.min(at, bytes.length);
+    for (; next < until && received < MESSAGE_HEADER_BYTES; next += 1, received += 1) {
+      // The first byte is the type of the message.
+      if (received > 0) length = length * 256 + bytes[next]!;
+    }
+    received += until - next;
+    if (received >= MESSAGE_HEADER_BYTES + length) return true;
   }
   return false;
 }

@@ -9,6 +9,7 @@ import { announcementTarget } from './targets/announcement.ts';
 import { apiRequestTarget } from './targets/api-request.ts';
 import { authorizationTarget } from './targets/authorization.ts';
 import { chunkReaderTarget } from './targets/chunk-reader.ts';
+import { clientHelloTarget } from './targets/client-hello.ts';
 import { codecConfig } from './targets/codec-config.ts';
 import { commandTarget } from './targets/command.ts';
 import { handshakeTarget } from './targets/handshake.ts';
@@ -31,6 +32,7 @@ import { framesTarget, fromWorkerTarget, toWorkerTarget } from './targets/worker
 
 /** All targets. */
 export const TARGETS: readonly Target[] = [
+  clientHelloTarget,
   rtmpConnectionTarget,
   handshakeTarget,
   chunkReaderTarget,
