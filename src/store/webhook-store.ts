@@ -57,8 +57,10 @@ export interface WebhookStore {
     id: WebhookId,
     limit: number,
   ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
-  /** Stores the results of attempts at deliveries to one webhook. */
+  /** Stores the results of attempts at deliveries to one webhook, with their entries in the log. */
   record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
+  /** Stores what happens to deliveries after their attempts, without entries in the log. */
+  settle(id: WebhookId, outcomes: readonly Omit<DeliveryOutcome, 'log'>[]): Promise<void>;
   /**
    * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
    * disabled.

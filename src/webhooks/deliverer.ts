@@ -98,7 +98,8 @@ export class Deliverer implements Resending {
       success,
       attempt: attempts + 1,
       url: webhook.url,
-      requestBody: body.slice(0, LOGGED_REQUEST_CHARACTERS),
+      // The cut may fall inside a surrogate pair, and the store refuses half of one.
+      requestBody: body.slice(0, LOGGED_REQUEST_CHARACTERS).toWellFormed(),
       statusCode,
       responseBody: sent.body.toString('base64'),
       error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),

@@ -1,40 +1,33 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
 import type { WebhookId } from '#domain/ids.ts';
 import { systemClock } from '#lib/clock.ts';
+import type { DeliveryOutcome } from '#store/webhook-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import type { Deliverer } from './deliverer.ts';
 import { Slots } from './slots.ts';
 import { WebhookQueue } from './webhook-queue.ts';
 
-test('a delivery whose result is stored while due deliveries are read is not sent again', async () => {
-  const stored = Promise.withResolvers<void>();
-  const reads: Promise<readonly object[]>[] = [
-    Promise.resolve([{ event: { sequence: 1 } }]),
-    // Read before the result was stored, answered afterwards.
-    stored.promise.then(() => [{ event: { sequence: 1 } }]),
-  ];
-  const sent: number[] = [];
-  const answered = Promise.withResolvers<void>();
-  const webhooks = {
-    get: async () => ({ userId: 'user', disabled: undefined }),
-    due: () => {
-      if (reads.length === 1) answered.resolve();
-      return reads.shift() ?? Promise.resolve([]);
-    },
-    record: async () => void setImmediate(stored.resolve),
-  };
+interface Due {
+  readonly event: { readonly sequence: number };
+}
+
+const WEBHOOK = { userId: 'user', disabled: undefined };
+const due = (sequence: number): Due => ({ event: { sequence } });
+
+/** A queue. @param send makes an attempt, whose answer has the status 200 */
+function queueOn(webhooks: object, send: (sequence: number) => Promise<void> | void): WebhookQueue {
   const deliverer = {
-    withStreams: async (due: readonly object[]) => due,
-    attempt: async (_webhook: unknown, { event: { sequence } }: { event: { sequence: number } }) => {
-      sent.push(sequence);
-      await answered.promise;
+    withStreams: async (found: readonly object[]) => found,
+    attempt: async (_webhook: unknown, { event: { sequence } }: Due) => {
+      await send(sequence);
       return { outcome: { sequence, log: { statusCode: 200 } }, next: { type: 'delivered' } };
     },
   } as unknown as Deliverer;
   const { signal } = new AbortController();
-  const queue = new WebhookQueue('webhook' as WebhookId, {
-    store: { webhooks } as never,
+  return new WebhookQueue('webhook' as WebhookId, {
+    store: { webhooks: { get: async () => WEBHOOK, ...webhooks } } as never,
     deliverer,
     slots: new Slots({ total: 10, perUser: 10 }),
     clock: systemClock,
@@ -42,6 +35,65 @@ test('a delivery whose result is stored while due deliveries are read is not sen
     closing: signal,
     signal,
   });
+}
+
+test('a delivery whose result is stored while due deliveries are read is not sent again', async () => {
+  const stored = Promise.withResolvers<void>();
+  const reads: Promise<readonly Due[]>[] = [
+    Promise.resolve([due(1)]),
+    // Read before the result was stored, answered afterwards.
+    stored.promise.then(() => [due(1)]),
+  ];
+  const sent: number[] = [];
+  const answered = Promise.withResolvers<void>();
+  const webhooks = {
+    due: () => {
+      if (reads.length === 1) answered.resolve();
+      return reads.shift() ?? Promise.resolve([]);
+    },
+    record: async () => void setImmediate(stored.resolve),
+  };
+  const queue = queueOn(webhooks, (sequence) => {
+    sent.push(sequence);
+    return answered.promise;
+  });
   await queue.run();
   assert.deepEqual(sent, [1]);
+});
+
+test('a delivery whose entry in the log is refused is sent once, and its result is stored without the entry', async () => {
+  const pending = new Set([1, 2]);
+  const sent: number[] = [];
+  const outages: Error[] = [new MillraceError('store_unavailable', 'It is away.'), new TypeError('It is broken.')];
+  const webhooks = {
+    due: async () => Array.from(pending, due),
+    record: async () => Promise.reject(new TypeError('The entry cannot be kept.')),
+    settle: async (_id: WebhookId, outcomes: readonly DeliveryOutcome[]) => {
+      const outage = outages.shift();
+      if (outage !== undefined) throw outage;
+      for (const { sequence } of outcomes) pending.delete(sequence);
+    },
+  };
+  await queueOn(webhooks, (sequence) => void sent.push(sequence)).run();
+  assert.deepEqual(sent, [1, 2]);
+  assert.equal(pending.size, 0);
+});
+
+test('an attempt that fails by an internal error is repeated after a pause', async () => {
+  const pending = new Set([1]);
+  let attempts = 0;
+  const webhooks = {
+    due: async () => Array.from(pending, due),
+    record: async (_id: WebhookId, outcomes: readonly DeliveryOutcome[]) => {
+      for (const { sequence } of outcomes) pending.delete(sequence);
+    },
+  };
+  const began = performance.now();
+  await queueOn(webhooks, () => {
+    attempts += 1;
+    if (attempts < 3) throw new Error('A defect.');
+  }).run();
+  assert.equal(attempts, 3);
+  assert.ok(performance.now() - began >= 900, 'two pauses passed');
+  assert.equal(pending.size, 0);
 });

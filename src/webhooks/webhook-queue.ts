@@ -22,7 +22,7 @@ const MAX_CONCURRENCY = 16;
 const LOADED_PER_REQUEST = 8;
 /** The number of attempts without a stored result above which no more are made. */
 const MAX_UNSTORED = 256;
-/** The pause after the store failed. */
+/** The pause after the store failed, and before an attempt that failed by an internal error is repeated. */
 const RETRY_MS = 500;
 /** How often storing a result is tried while the queue is closing. */
 const CLOSING_TRIES = 3;
@@ -130,27 +130,44 @@ export class WebhookQueue {
         this.#wake();
       });
     } catch (error) {
-      this.#busy.delete(delivery.event.sequence);
       if (!signal.aborted) logger.warn({ err: error, webhookId: this.#id }, 'attempt failed by an internal error');
+      await pause(RETRY_MS, signal);
+      this.#busy.delete(delivery.event.sequence);
     }
   }
 
-  /** Stores all results in one write, including those that arrive in the meantime. */
+  /**
+   * Stores all results in one write, including those that arrive in the meantime. Nothing is sent again before its result is stored, or a
+   * receiver would get the same event without a pause.
+   */
   async #store(): Promise<void> {
-    const { store, logger, signal } = this.#options;
+    const { logger, signal } = this.#options;
     for (let closingTries = 0; this.#unstored.length > 0; ) {
       const outcomes = this.#unstored.slice();
       try {
-        await store.webhooks.record(this.#id, outcomes);
+        await this.#record(outcomes);
       } catch (error) {
         const isTemporary = error instanceof MillraceError;
         logger[isTemporary ? 'debug' : 'warn']({ err: error, webhookId: this.#id }, 'attempts not stored yet');
         if (signal.aborted) closingTries += 1;
-        if (!isTemporary || closingTries === CLOSING_TRIES) this.#forget(outcomes);
-        else await pause(RETRY_MS);
-        continue;
+        if (closingTries < CLOSING_TRIES) {
+          await pause(RETRY_MS);
+          continue;
+        }
       }
       this.#forget(outcomes);
+    }
+  }
+
+  /** Stores results with their entries in the log, or without them when the store refuses an entry. */
+  async #record(outcomes: readonly DeliveryOutcome[]): Promise<void> {
+    const { store, logger } = this.#options;
+    try {
+      await store.webhooks.record(this.#id, outcomes);
+    } catch (error) {
+      if (error instanceof MillraceError) throw error;
+      logger.warn({ err: error, webhookId: this.#id }, 'attempts not logged');
+      await store.webhooks.settle(this.#id, outcomes);
     }
   }
 

@@ -276,6 +276,28 @@ function deliveries(fixture: Fixture): void {
     await store.webhooks.release(webhook.id);
   });
 
+  it('stores results without entries in the log', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    for (let count = 0; count < 3; count += 1) await createStream(fixture);
+    await numbered(fixture);
+    const due = await store.webhooks.due(webhook.id, 10);
+    const results = [{ type: 'delivered' }, { type: 'retry', delayMs: 3_600_000 }, { type: 'dead' }] as const;
+    await store.webhooks.settle(
+      webhook.id,
+      due.map(({ event }, index) => ({ sequence: event.sequence, result: results[index]! })),
+    );
+    const { rows: left } = await store.webhooks.deliveries(webhook.id, {}, { limit: 10 });
+    assert.deepEqual(
+      left.map(({ state, attempts }) => [state, attempts]),
+      [
+        ['dead', 1],
+        ['pending', 1],
+      ],
+    );
+    assert.deepEqual((await store.webhooks.log(webhook.id, {}, { limit: 10 })).rows, []);
+  });
+
   it('loses no delivery that is made while a lease is released', async () => {
     const { store } = fixture;
     const webhook = await create();

@@ -658,6 +658,7 @@ it('no query reads or sorts a whole table', async () => {
       nextDueInMs: () => store.webhooks.nextDueInMs(),
       due: () => store.webhooks.due(webhook.id, 5),
       record: () => store.webhooks.record(webhook.id, []),
+      settle: () => store.webhooks.settle(webhook.id, []),
       disable: () => store.webhooks.disable(webhook, 'gone', ms(1)),
       deliveries: () =>
         store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5, after: { at: ms(9), id: '' } }),

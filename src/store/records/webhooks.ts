@@ -112,6 +112,10 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       ]);
     },
 
+    async settle(id, outcomes) {
+      await runner.write(outcomes.flatMap((outcome) => settled(id, outcome)));
+    },
+
     async disable({ id, userId }, reason, at) {
       const event = {
         id: newEventId(),
@@ -206,7 +210,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
   };
 
   /** The queries that store the result of an attempt. */
-  function settled(id: WebhookId, { sequence, result }: DeliveryOutcome): Query[] {
+  function settled(id: WebhookId, { sequence, result }: Omit<DeliveryOutcome, 'log'>): Query[] {
     const key = { webhook_id: id, sequence };
     if (result.type === 'delivered') return [webhooks.delivered(key)];
     return [result.type === 'retry' ? webhooks.retry({ ...key, delay_ms: result.delayMs }) : webhooks.giveUp(key)];

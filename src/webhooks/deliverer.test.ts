@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { ServiceEvent } from '#domain/events.ts';
+import { newEventId } from '#domain/ids.ts';
+import { LOGGED_REQUEST_CHARACTERS } from '#domain/webhook.ts';
+import { systemClock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import { bindable } from '#store/engines/bindable.ts';
+import { rowOfLog } from '#store/queries/webhooks.ts';
+import { createMetrics } from '#telemetry/metrics.ts';
+import { someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
+import { Deliverer } from './deliverer.ts';
+import { RETRY_LIMITS } from './retry-schedule.ts';
+
+test('the log keeps the first characters of a body that is cut inside an emoji', async () => {
+  const user = someUser();
+  const stream = someStream(user.id);
+  const webhook = someWebhook(user.id);
+  const bodies: string[] = [];
+  const deliverer = new Deliverer({
+    store: { streams: {}, webhooks: {} } as never,
+    sender: {
+      post: async (_url, { body }) => {
+        bodies.push(body);
+        return { statusCode: 200, retryAfter: undefined, body: Buffer.alloc(0), durationMs: 1, error: undefined };
+      },
+    },
+    presentStream: () => assert.fail('the stream is given'),
+    clock: systemClock,
+    metrics: createMetrics(),
+    limits: RETRY_LIMITS,
+  });
+  const event: ServiceEvent = {
+    id: newEventId(),
+    sequence: 1,
+    type: 'stream.created',
+    at: ms(1),
+    userId: user.id,
+    streamId: stream.id,
+    sessionId: undefined,
+    payload: {},
+  } as never;
+  // Of two names that differ by one character, the cut falls inside an emoji of one.
+  for (const first of ['', 'x']) {
+    const name = first + '😀'.repeat(LOGGED_REQUEST_CHARACTERS);
+    const due = { event, attempts: 0, ageMs: 0, stream: { name } };
+    const { outcome } = await deliverer.attempt(webhook, due, new AbortController().signal);
+    for (const value of Object.values(rowOfLog(outcome.log))) bindable(value);
+    assert.equal(outcome.log.requestBody.length, LOGGED_REQUEST_CHARACTERS);
+    assert.equal(outcome.log.requestBody.slice(0, -1), bodies.at(-1)?.slice(0, LOGGED_REQUEST_CHARACTERS - 1));
+  }
+});
