@@ -14,6 +14,7 @@ import { browserSessions } from './migrations/0008-browser-sessions.ts';
 import { healthSamplesAndAttempts } from './migrations/0009-health-samples-and-attempts.ts';
 import { revokedKeys } from './migrations/0010-revoked-keys.ts';
 import { deletedStreams } from './migrations/0011-deleted-streams.ts';
+import { waitingDeliveries } from './migrations/0012-waiting-deliveries.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -28,6 +29,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0009-health-samples-and-attempts': healthSamplesAndAttempts,
   '0010-revoked-keys': revokedKeys,
   '0011-deleted-streams': deletedStreams,
+  '0012-waiting-deliveries': waitingDeliveries,
 };
 
 /** How a database's schema compares with this program. */

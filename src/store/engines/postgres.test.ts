@@ -12,17 +12,21 @@ import { Migrator } from 'kysely/migration';
 import { Client } from 'pg';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
 import { StoreOpenError, type StoreOpenErrorCode } from '#store/open-error.ts';
 import { openStore } from '#store/open-store.ts';
+import { eventQueries } from '#store/queries/events.ts';
 import { storeContract } from '#store/store.contract.ts';
 import { createLogger, silentLogger } from '#telemetry/logger.ts';
 import { type PostgresServer, startPostgres } from '#test/support/postgres.ts';
+import { someReceipt, someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
 import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
-import { kyselyOn } from './postgres/dialect.ts';
+import { kyselyOn, postgresCompiler } from './postgres/dialect.ts';
+import { statementOf } from './postgres/statements.ts';
 import { openPostgres } from './postgres.ts';
 
 const REPOSITORY = join(import.meta.dirname, '../../..');
@@ -384,6 +388,50 @@ describe('overload', () => {
   });
 });
 
+it('keeps a delivery due that is made while the lease of its webhook is released', async () => {
+  const url = await server.newDatabase(emptyStore);
+  await using store = await openStoreOn(url);
+  const user = await store.users.ensure(someUser());
+  const webhook = someWebhook(user.id, { events: ['stream.created'] });
+  await store.webhooks.create(webhook, someReceipt());
+  const addEvent = () => store.streams.create(someStream(user.id), someReceipt());
+  await addEvent();
+  await store.events.number(10);
+  await store.webhooks.claimDue({ leaseMs: 600_000, limit: 10 });
+  const due = await store.webhooks.due(webhook.id, 10);
+  await store.webhooks.settle(
+    webhook.id,
+    due.map(({ event }) => ({ sequence: event.sequence, result: { type: 'delivered' } })),
+  );
+
+  await addEvent();
+  const numbering = new Client({ connectionString: url });
+  await numbering.connect();
+  const now = sql<Milliseconds>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+  const events = eventQueries(postgresCompiler(), now);
+  let releasing: Promise<void>;
+  try {
+    await numbering.query('begin');
+    for (const query of [events.holdSequence({}), events.number({ limit: 10 }), events.deliver({})]) {
+      await numbering.query(statementOf(query));
+    }
+    await numbering.query(statementOf(events.wakeWebhooks({})));
+    let isReleased = false;
+    releasing = store.webhooks.release(webhook.id).then(() => {
+      isReleased = true;
+    });
+    const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+    await waitFor(async () => isReleased || (await server.query(waits, url)).length > 0, { what: 'the release' });
+    await numbering.query(statementOf(events.advance({})));
+    await numbering.query('commit');
+  } finally {
+    await numbering.end();
+  }
+  await releasing;
+  assert.equal((await store.webhooks.due(webhook.id, 10)).length, 1);
+  assert.ok((await store.webhooks.nextDueInMs())! <= 0);
+});
+
 describe('opening', () => {
   it('by five processes at once creates the tables once', async () => {
     const url = await server.newDatabase();
@@ -434,6 +482,43 @@ describe('opening', () => {
     await using store = await openStore({ dataDir: newFolder(), databaseUrl, exclusive: true, logger: silentLogger });
     const count = (name: string) => store.streams.count('everyone', { name }, 'createdAt');
     assert.deepEqual([await count('äRG'), await count('PLAIN'), await count('üBUNG')], [1, 1, 600]);
+  });
+
+  it('makes webhooks due of which deliveries waited without a due time', async () => {
+    const databaseUrl = new Secret(await server.newDatabase());
+    const client = new Client({ connectionString: databaseUrl.reveal() });
+    const user = someUser();
+    const enabled = { events: [], createdAt: ms(1) };
+    const [waiting, idle, disabled] = [
+      someWebhook(user.id, enabled),
+      someWebhook(user.id, enabled),
+      someWebhook(user.id, { ...enabled, disabled: { at: ms(1), reason: 'user' } }),
+    ];
+    await client.connect();
+    try {
+      const provider = { getMigrations: async () => MIGRATIONS };
+      const { error } = await new Migrator({ db: kyselyOn(client), provider }).migrateTo(
+        '0009-health-samples-and-attempts',
+      );
+      assert.equal(error, undefined);
+      for (const { id, disabled: since } of [waiting, idle, disabled]) {
+        await client.query(
+          `insert into webhooks (id, user_id, name, url, created_at, events, shared_secret, disabled_at, disabled_reason)
+           values ($1, $2, '', '', 1, '[]', '', $3, $4)`,
+          [id, user.id, since?.at, since?.reason],
+        );
+      }
+      const deliver = 'insert into webhook_deliveries values ($1, 1, $2, 0, 1, 1)';
+      for (const { id } of [waiting, disabled]) await client.query(deliver, [id, 'pending']);
+      await client.query(deliver, [idle.id, 'dead']);
+    } finally {
+      await client.end();
+    }
+    await using store = await openStore({ dataDir: newFolder(), databaseUrl, exclusive: true, logger: silentLogger });
+    assert.deepEqual(
+      (await store.webhooks.claimDue({ leaseMs: 1000, limit: 10 })).map(({ id }) => id),
+      [waiting.id],
+    );
   });
 
   it('is refused while another server holds the folder, which a command may use', async () => {

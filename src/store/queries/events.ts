@@ -184,12 +184,15 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
       ),
     ),
 
-    /** Marks webhooks as due that got deliveries from the events just numbered. */
+    /**
+     * Marks webhooks as due that got deliveries from the events just numbered. Those that are due already are locked as well: a `release`
+     * that does not see the new deliveries yet is then either waited for, or waits and sees them.
+     */
     wakeWebhooks: prepare(() =>
       compilable(
         db,
-        sql`update webhooks set due_at = ${now}
-        where disabled_at is null and (due_at is null or due_at > ${now}) and id in (
+        sql`update webhooks set due_at = case when due_at < ${now} then due_at else ${now} end
+        where disabled_at is null and id in (
           select webhooks.id from ${chosen} union all select webhooks.id from ${tested}
         )`,
       ),
