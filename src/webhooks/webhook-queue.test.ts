@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import type { WebhookId } from '#domain/ids.ts';
+import type { Webhook } from '#domain/webhook.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { DeliveryOutcome } from '#store/webhook-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -17,11 +18,11 @@ const WEBHOOK = { userId: 'user', disabled: undefined };
 const due = (sequence: number): Due => ({ event: { sequence } });
 
 /** A queue. @param send makes an attempt, whose answer has the status 200 */
-function queueOn(webhooks: object, send: (sequence: number) => Promise<void> | void): WebhookQueue {
+function queueOn(webhooks: object, send: (sequence: number, webhook: Webhook) => Promise<void> | void): WebhookQueue {
   const deliverer = {
     withStreams: async (found: readonly object[]) => found,
-    attempt: async (_webhook: unknown, { event: { sequence } }: Due) => {
-      await send(sequence);
+    attempt: async (webhook: Webhook, { event: { sequence } }: Due) => {
+      await send(sequence, webhook);
       return { outcome: { sequence, log: { statusCode: 200 } }, next: { type: 'delivered' } };
     },
   } as unknown as Deliverer;
@@ -96,4 +97,32 @@ test('an attempt that fails by an internal error is repeated after a pause', asy
   assert.equal(attempts, 3);
   assert.ok(performance.now() - began >= 900, 'two pauses passed');
   assert.equal(pending.size, 0);
+});
+
+test('a webhook that was changed or disabled gets what was loaded before only as it was changed, or not at all', async () => {
+  const pending = new Set([1, 2, 3, 4, 5, 6, 7, 8]);
+  const sent: string[] = [];
+  let webhook: object = { ...WEBHOOK, url: 'old' };
+  const answers = Array.from(pending, () => Promise.withResolvers<void>());
+  const webhooks = {
+    get: async () => webhook,
+    due: async () => Array.from(pending, due),
+    record: async (_id: WebhookId, outcomes: readonly DeliveryOutcome[]) => {
+      for (const { sequence } of outcomes) pending.delete(sequence);
+    },
+  };
+  const queue = queueOn(webhooks, (sequence, { url }) => {
+    sent.push(`${sequence} ${url}`);
+    if (sequence === 4) {
+      webhook = { ...WEBHOOK, url: 'new' };
+      answers[0]!.resolve();
+    }
+    if (sequence === 5) {
+      webhook = { ...WEBHOOK, disabled: { at: 1, reason: 'user' } };
+      for (const { resolve } of answers) resolve();
+    }
+    return answers[sequence - 1]!.promise;
+  });
+  await queue.run();
+  assert.deepEqual(sent, ['1 old', '2 old', '3 old', '4 old', '5 new']);
 });

@@ -2,7 +2,7 @@
  * Delivers to one webhook while this process holds its lease: loads due deliveries, makes attempts, and stores their results.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { WebhookId } from '#domain/ids.ts';
+import type { UserId, WebhookId } from '#domain/ids.ts';
 import type { Webhook } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
@@ -68,15 +68,14 @@ export class WebhookQueue {
 
   /** Delivers until nothing is due or the process stops, and stores the results. Throws the errors of the store. */
   async run(): Promise<void> {
-    const { closing } = this.#options;
     try {
-      while (!closing.aborted && this.#gone === undefined) {
-        const webhook = await this.#options.store.webhooks.get(this.#id, 'everyone');
-        if (webhook === undefined || webhook.disabled !== undefined) break;
+      for (;;) {
+        const webhook = await this.#receiving();
+        if (webhook === undefined) break;
         this.#isWoken = false;
         const due = await this.#load();
         if (due.length === 0 && this.#busy.size === 0) break;
-        for (const delivery of due) await this.#start(webhook, delivery);
+        for (const delivery of due) if (!(await this.#start(webhook.userId, delivery))) break;
         if (due.length === 0) await this.#progress();
       }
     } finally {
@@ -86,6 +85,14 @@ export class WebhookQueue {
     if (this.#gone !== undefined) {
       await this.#options.store.webhooks.disable(this.#gone, 'gone', this.#options.clock.now());
     }
+  }
+
+  /** The webhook as it is now, unless nothing must be sent to it any more. */
+  async #receiving(): Promise<Webhook | undefined> {
+    const { store, closing } = this.#options;
+    const webhook = await store.webhooks.get(this.#id, 'everyone');
+    const isOver = closing.aborted || this.#gone !== undefined || webhook?.disabled !== undefined;
+    return isOver ? undefined : webhook;
   }
 
   async #load(): Promise<readonly DueDelivery[]> {
@@ -98,22 +105,26 @@ export class WebhookQueue {
     return deliverer.withStreams(found.filter(({ event }) => !busy.has(event.sequence)).slice(0, limit));
   }
 
-  /** Begins an attempt as soon as there is room for it. */
-  async #start(webhook: Webhook, delivery: DueDelivery): Promise<void> {
+  /**
+   * Begins an attempt as soon as there is room for it. The wait may take minutes, so the webhook is read afterwards. Returns false when
+   * nothing must be sent to it any more.
+   */
+  async #start(user: UserId, delivery: DueDelivery): Promise<boolean> {
     const { slots, closing } = this.#options;
     while (this.#sending >= this.#concurrency && !closing.aborted) await this.#progress();
-    const slot = await slots.take(webhook.userId);
-    if (closing.aborted || this.#gone !== undefined) {
-      slot[Symbol.dispose]();
-      return;
-    }
+    using slot = new DisposableStack();
+    slot.use(await slots.take(user));
+    const webhook = await this.#receiving();
+    if (webhook === undefined) return false;
     this.#sending += 1;
     this.#busy.add(delivery.event.sequence);
+    const taken = slot.move();
     void this.#attempt(webhook, delivery).finally(() => {
-      slot[Symbol.dispose]();
+      taken.dispose();
       this.#sending -= 1;
       this.#wake();
     });
+    return true;
   }
 
   async #attempt(webhook: Webhook, delivery: DueDelivery): Promise<void> {
