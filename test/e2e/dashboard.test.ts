@@ -250,8 +250,19 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('The server cannot be reached').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept');
     await page.context().setOffline(false);
+    const created = page.waitForRequest((request) => request.method() === 'POST');
+    await page.route('**/api/stream', async (route) => {
+      assert.equal((await route.fetch()).status(), 201);
+      await route.abort();
+    });
+    await page.getByRole('button', { name: 'Create the stream' }).click();
+    await created;
+    await page.getByText('The server cannot be reached').waitFor();
+    await page.unrouteAll();
     await page.getByRole('button', { name: 'Create the stream' }).click();
     await page.getByRole('heading', { name: 'kept' }).waitFor();
+    const shown = await server.api.request('GET', '/stream?filters=[{"id":"name","value":"kept"}]');
+    assert.equal(((await shown.json()) as readonly unknown[]).length, 1);
   });
 
   test('what was typed stays while the server restarts under the page, and is saved by the new one', async () => {

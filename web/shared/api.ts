@@ -4,6 +4,7 @@
 import type { ApiChange } from './curl.ts';
 import { ApiError } from './errors.ts';
 import { API } from './place.ts';
+import { RepeatKeys } from './repeat-keys.ts';
 import { bearer, errorOf, forgetToken } from './session.ts';
 
 /** The options of a request. */
@@ -48,15 +49,20 @@ export async function list<Row>(path: string, options?: RequestOptions): Promise
   };
 }
 
+const repeatKeys = new RepeatKeys();
+
 /**
- * Changes something. A POST is repeatable: should its answer be lost, the same action is not carried out twice.
+ * Changes something. When the answer to a POST is lost, sending the same again does not carry it out twice.
  * @returns the answer; undefined for a PATCH or DELETE, which the API answers without a body
  * @throws {ApiError}
  */
 export async function change<Answer = unknown>(...[method, path, body]: ApiChange): Promise<Answer> {
-  const idempotencyKey = method === 'POST' ? randomKey() : undefined;
-  const response = await send(method, path, { body, ...(idempotencyKey !== undefined && { idempotencyKey }) });
-  return (response.status === 204 ? undefined : await response.json()) as Answer;
+  const ask = async (options: RequestOptions) => {
+    const response = await send(method, path, options);
+    return (response.status === 204 ? undefined : await response.json()) as Answer;
+  };
+  if (method !== 'POST') return await ask({ body });
+  return await repeatKeys.use(JSON.stringify([path, body]), (idempotencyKey) => ask({ body, idempotencyKey }));
 }
 
 /** Reads a picture or a file, which an `<img>` cannot ask for with a token. @throws {ApiError} */
@@ -106,9 +112,4 @@ export function nextOf(link: string | null): string | undefined {
   const { pathname, search } = new URL(url, API);
   const prefix = new URL(API).pathname.replace(/\/$/, '');
   return (pathname.startsWith(prefix) ? pathname.slice(prefix.length) : pathname) + search;
-}
-
-/** A random text. `crypto.randomUUID` is missing where the connection is not secure. */
-export function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
