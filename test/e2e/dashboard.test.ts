@@ -241,7 +241,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
   });
 
-  test('what was typed stays when the server does not answer, and is sent once it does', async () => {
+  test('what was typed stays when the server does not answer, and is carried out once when it is sent again', async () => {
     await using watched = await openSignedIn('/streams/new');
     const { page } = watched;
     await page.getByLabel('Name', { exact: true }).fill('kept');
@@ -297,8 +297,25 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Create a key' }).first().click();
     await page.getByLabel('Name', { exact: true }).fill('my program');
     await page.getByRole('dialog').getByText('Read only').click();
+    const answer = Promise.withResolvers<void>();
+    await page.route('**/api/api-token', async (route) => {
+      await answer.promise;
+      await route.continue();
+    });
+    const sent = page.waitForRequest((request) => request.method() === 'POST');
     await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click();
+    await sent;
+    // What is under way cannot be taken back, so nothing hides its answer: Escape twice, a press beside the dialog.
+    for (const _ of [1, 2]) await page.keyboard.press('Escape');
+    await page.mouse.click(5, 5);
+    answer.resolve();
     await page.getByRole('button', { name: 'Show API key' }).click();
+    await page.unrouteAll();
+    // A selection that begins in the dialog and ends beside it.
+    await page.getByRole('dialog').locator('code').first().hover();
+    await page.mouse.down();
+    await page.mouse.move(5, 5);
+    await page.mouse.up();
     const key = (await page.getByRole('dialog').locator('code').first().innerText()).trim();
     const ask = async () =>
       (await fetch(`${server.url}/api/stream`, { headers: { authorization: `Bearer ${key}` } })).status;

@@ -168,7 +168,7 @@ function Quotas({ id, name, onClose }: { readonly id: string; readonly name: str
   });
   const { value } = user;
   return (
-    <Dialog title={`Quotas of ${name}`} wide onClose={onClose}>
+    <Dialog title={`Quotas of ${name}`} wide isBusy={form.isBusy} onClose={onClose}>
       {value === undefined ? (
         <Waiting data={user} lines={8} />
       ) : (

@@ -12,39 +12,59 @@ import { type Form, FormFailure, TextField, useForm } from './form.tsx';
 /** Shows a dialog over the page for as long as it is rendered. @returns what refers to its element */
 export function useModal(onClose: () => void): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
+  const close = useRef(onClose);
+  close.current = onClose;
   useEffect(() => {
     const own = dialog.current!;
     own.showModal();
-    // A press beside the dialog closes it, as Escape does.
-    const away = (event: Event) => event.target === own && onClose();
+    // A press beside the dialog closes it, as Escape does. A selection that begins inside and ends beside it is a click on the dialog, too.
+    let isBeside = false;
+    const press = (event: Event) => {
+      isBeside = event.target === own;
+    };
+    const away = (event: Event) => isBeside && event.target === own && close.current();
+    own.addEventListener('pointerdown', press);
     own.addEventListener('click', away);
-    return () => own.removeEventListener('click', away);
+    return () => {
+      own.removeEventListener('pointerdown', press);
+      own.removeEventListener('click', away);
+    };
   }, []);
   return dialog;
 }
 
-/** A dialog, open for as long as it is rendered. */
+/** A dialog, open for as long as it is rendered. @param props.isBusy while it is, nothing closes the dialog, because an answer will be shown in it */
 export function Dialog({
   title,
   wide = false,
+  isBusy = false,
   onClose,
   children,
 }: {
   readonly title: string;
   readonly wide?: boolean | undefined;
+  readonly isBusy?: boolean;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }) {
-  const dialog = useModal(onClose);
+  const dialog = useModal(() => isBusy || onClose());
   const id = useId();
+  // Chromium closes a dialog at the second Escape even if `cancel` is prevented.
+  const closed = () => (isBusy ? dialog.current?.showModal() : onClose());
   return (
-    <dialog ref={dialog} class={wide ? 'wide' : ''} aria-labelledby={id} onClose={onClose}>
+    <dialog
+      ref={dialog}
+      class={wide ? 'wide' : ''}
+      aria-labelledby={id}
+      onCancel={(event) => isBusy && event.preventDefault()}
+      onClose={closed}
+    >
       <div class="inside">
         <header>
           <h2 id={id} dir="auto">
             {title}
           </h2>
-          <Button kind="quiet" icon="close" label="Close" onPress={onClose} />
+          <Button kind="quiet" icon="close" label="Close" busy={isBusy} onPress={onClose} />
         </header>
         {children}
       </div>
@@ -91,7 +111,9 @@ export function DialogForm({
       <FormFailure form={form} fields={fields} />
       <DialogActions>
         <CopyCurl changes={changes} />
-        <Button onPress={onClose}>Cancel</Button>
+        <Button busy={form.isBusy} onPress={onClose}>
+          Cancel
+        </Button>
         <Button kind={kind} type="submit" busy={form.isBusy} forbidden={forbidden}>
           {action}
         </Button>
@@ -107,7 +129,7 @@ export function FormDialog({
   ...form
 }: DialogFormProps & { readonly title: string; readonly wide?: boolean | undefined }) {
   return (
-    <Dialog title={title} wide={wide} onClose={form.onClose}>
+    <Dialog title={title} wide={wide} isBusy={form.form.isBusy} onClose={form.onClose}>
       <DialogForm {...form} />
     </Dialog>
   );
