@@ -186,6 +186,13 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await dialog.getByRole('button', { name: '480p' }).click();
     await save();
     await page.getByRole('cell', { name: '480p' }).waitFor();
+    await page.getByRole('button', { name: 'Show Stream Key' }).click();
+    await page.getByText(made.streamKey).waitFor();
+    await page.getByRole('button', { name: 'Replace the stream key' }).click();
+    await dialog.getByRole('button', { name: 'Replace the key' }).click();
+    await page.getByText('The stream has a new key').waitFor();
+    const shownKey = page.locator('.copy-field', { hasText: 'Stream Key' }).locator('code');
+    assert.match(await shownKey.innerText(), /^covered/, 'a new key is shown only to those who ask for it');
     await more('Suspend');
     await dialog.getByRole('button', { name: 'Suspend' }).click();
     await page.getByText('This stream is suspended').waitFor();

@@ -142,7 +142,8 @@ function Command({
   readonly secret: string;
   readonly hint: string;
 }) {
-  const [isShown, setShown] = useState(false);
+  const [shown, setShown] = useState<string | undefined>();
+  const isShown = shown === secret;
   return (
     <>
       <div class="code-block" dir="ltr">
@@ -151,7 +152,7 @@ function Command({
       </div>
       <div class="row">
         <span class="hint">{hint}</span>
-        <Button kind="quiet" small icon="eye" pressed={isShown} onPress={() => setShown(!isShown)}>
+        <Button kind="quiet" small icon="eye" pressed={isShown} onPress={() => setShown(isShown ? undefined : secret)}>
           {isShown ? 'Cover the key' : 'Show the key'}
         </Button>
       </div>

@@ -95,7 +95,9 @@ export function CopyField({
   readonly hint?: string;
   readonly actions?: preact.ComponentChildren;
 }) {
-  const [isShown, setShown] = useState(!secret);
+  // The value itself is remembered, because what replaces a secret is covered.
+  const [shown, setShown] = useState<string | undefined>();
+  const isShown = !secret || shown === value;
   return (
     <div class="copy-field">
       <span class="label">{name}</span>
@@ -117,7 +119,7 @@ export function CopyField({
             icon="eye"
             label={isShown ? `Cover ${name}` : `Show ${name}`}
             pressed={isShown}
-            onPress={() => setShown(!isShown)}
+            onPress={() => setShown(isShown ? undefined : value)}
           />
         )}
         <CopyButton text={value} what={name.toLowerCase()} />
