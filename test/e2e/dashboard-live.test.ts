@@ -109,12 +109,15 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.getByLabel('End of the clip').fill('2.2');
     await page.getByText('2 s long').waitFor();
     assert.equal(await recorded.evaluate((video) => (video as unknown as { currentTime: number }).currentTime), 2.2);
-    await seek(0.5);
+    const lengthS = await recorded.evaluate((video) => (video as unknown as { duration: number }).duration);
+    await seek(lengthS - 1.5);
     await page.getByRole('button', { name: 'Begins here' }).click();
-    await seek(1.5);
+    await seek(lengthS - 0.5);
     await page.getByRole('button', { name: 'Ends here' }).click();
     await page.getByText('1 s long').waitFor();
     await page.getByLabel('Name', { exact: true }).fill('the goal');
+    // The command has the times, which are read from the playlist.
+    await page.getByRole('button', { name: 'Copy as curl' }).waitFor();
     await page.getByRole('button', { name: 'Make the clip' }).click();
     await page.getByRole('link', { name: 'the goal' }).click();
     await page.getByRole('heading', { name: 'the goal' }).waitFor();
@@ -123,8 +126,13 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     const clip = (await (await server.api.request('GET', `/asset/${page.url().split('/').at(-1)}`)).json()) as {
       id: string;
       playbackId: string;
+      startTime: number;
       source: { sessionId: string };
     };
+    const asset = await server.api.request('GET', `/asset/${clip.source.sessionId}`);
+    const { endTime } = (await asset.json()) as { endTime: number };
+    const beforeEndS = (endTime - clip.startTime) / 1000;
+    assert.ok(Math.abs(beforeEndS - 1.5) < 0.1, `the clip begins ${beforeEndS} s before the end of the recording`);
     for (const pasted of [clip.id, `https://live.example.com/play/${clip.playbackId}`]) {
       const search = page.getByRole('combobox');
       await page.keyboard.press('Control+k');

@@ -20,6 +20,7 @@ import type { PageProps } from '../pages.ts';
 import { watchUrl } from '../parts/watch.tsx';
 import { spanOf } from './clip-span.ts';
 import { AssetState, CLIP_COLUMNS } from './recordings.tsx';
+import { spansOf, wallTimeOf } from './wall-time.ts';
 
 const GROWING_MS = 5000;
 
@@ -32,7 +33,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
     `asset ${id}`,
     async (signal) => {
       const asset = await get<Asset>(`/asset/${id}`, { signal });
-      setGrowing(asset.status.phase === 'waiting' || asset.status.phase === 'processing');
+      setGrowing(mayGrow(asset));
       return asset;
     },
     { everyMs: isGrowing ? GROWING_MS : undefined },
@@ -109,7 +110,9 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
               ))}
             </dl>
           </Card>
-          {asset.startTime !== undefined && <MakeClip asset={asset} video={video} onDone={clips.reload} />}
+          {asset.startTime !== undefined && isJudged && token !== undefined && (
+            <MakeClip asset={asset} video={video} token={token} onDone={clips.reload} />
+          )}
         </div>
       </div>
       {!isClip && clips.value !== undefined && clips.value.length > 0 && (
@@ -139,14 +142,27 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
   );
 }
 
+const mayGrow = ({ status: { phase } }: Asset): boolean => phase === 'waiting' || phase === 'processing';
+
+/** The playlist of what the MP4 has. */
+async function readPlaylist({ downloadUrl }: Asset, token: string, signal: AbortSignal): Promise<string> {
+  if (downloadUrl === undefined) return '';
+  const path = new URL(downloadUrl).pathname.replace(/\.\w+$/, '.m3u8');
+  const response = await fetch(path + tokenQuery(token), { signal });
+  if (!response.ok) throw new Error('The times of the recording could not be read.');
+  return await response.text();
+}
+
 /** Creates a clip from two marks, which the user sets while the video plays. */
 function MakeClip({
   asset,
   video,
+  token,
   onDone,
 }: {
   readonly asset: Asset;
   readonly video: { readonly current: HTMLVideoElement | null };
+  readonly token: string;
   readonly onDone: () => void;
 }) {
   const [name, setName] = useState('');
@@ -158,11 +174,20 @@ function MakeClip({
     if (video.current !== null) video.current.currentTime = seconds;
   };
   const span = spanOf(fromS, untilS);
-  const body = span && {
+  // Marks in a running recording may be in media that was not there when the page was opened.
+  const isBehind = span !== undefined && mayGrow(asset);
+  const times = useData(
+    `times of ${asset.id} ${isBehind}`,
+    async (signal) => spansOf(await readPlaylist(asset, token, signal), asset.startTime!),
+    { everyMs: isBehind ? GROWING_MS : undefined },
+  );
+  const startTime = span && times.value && wallTimeOf(times.value, span.fromS);
+  const endTime = span && times.value && wallTimeOf(times.value, span.untilS);
+  const body = startTime !== undefined && {
     playbackId: asset.playbackId,
     sessionId: asset.source.sessionId,
-    startTime: Math.round(asset.startTime! + span.fromS * 1000),
-    endTime: Math.round(asset.startTime! + span.untilS * 1000),
+    startTime,
+    endTime,
     ...(name !== '' && { name }),
   };
   const form = useForm(async () => {
@@ -221,12 +246,19 @@ function MakeClip({
           error={form.errorOf('name')}
         />
         <FormFailure form={form} fields={['name']} />
+        {times.error !== undefined && <Waiting data={times} />}
         <div class="row">
           <Button
             kind="primary"
             type="submit"
             busy={form.isBusy}
-            forbidden={span ? undefined : 'Mark where the clip begins and ends first.'}
+            forbidden={
+              span === undefined
+                ? 'Mark where the clip begins and ends first.'
+                : body
+                  ? undefined
+                  : 'The times of the recording are not known yet.'
+            }
           >
             Make the clip
           </Button>
