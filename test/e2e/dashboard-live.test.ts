@@ -59,6 +59,18 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.getByRole('link', { name: 'Open the stream’s page' }).click();
     await page.getByText('Everything is as it should be').waitFor();
 
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByText('End the broadcast first.').waitFor();
+    assert.equal(await dialog.getByRole('button', { name: 'Save' }).getAttribute('aria-disabled'), 'true');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit the name' }).click();
+    assert.ok(await dialog.getByLabel('Record its sessions').isDisabled());
+    await dialog.getByLabel('Name', { exact: true }).fill('My bar stream');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('heading', { name: 'My bar stream' }).waitFor();
+
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'End the broadcast' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End it' }).click();

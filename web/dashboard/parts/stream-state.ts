@@ -16,3 +16,7 @@ export function streamState(stream: Pick<Stream, 'suspended' | 'isActive' | 'isH
   if (stream.isActive) return { word: 'Live', tone: 'live' };
   return stream.lastSeen === 0 ? { word: 'Never live', tone: 'plain' } : { word: 'Offline', tone: 'plain' };
 }
+
+/** Why a stream's renditions, and whether it is recorded, cannot be changed now. Undefined when they can. */
+export const fixedWhileActive = ({ isActive }: Pick<Stream, 'isActive'>): string | undefined =>
+  isActive ? 'This cannot change while the stream is live. End the broadcast first.' : undefined;

@@ -13,6 +13,7 @@ import { type Column, DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import { costOf } from '../parts/cost.ts';
 import { COMMON_PROFILES } from '../parts/ladders.ts';
+import { fixedWhileActive } from '../parts/stream-state.ts';
 
 interface Props {
   readonly stream: Stream;
@@ -67,7 +68,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const form = useForm(async () => {
     await change(...sent);
     onStream({ ...stream, profiles: [...profiles] });
-    toast(stream.isActive ? 'Saved. It applies when the encoder connects again.' : 'Saved.');
+    toast('Saved.');
     onClose();
   });
   const video = stream.health?.source.video;
@@ -78,7 +79,15 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const number = (text: string) => (text === '' ? 0 : Number(text));
   const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
   return (
-    <FormDialog title="Renditions beside the source" wide form={form} action="Save" changes={[sent]} onClose={onClose}>
+    <FormDialog
+      title="Renditions beside the source"
+      wide
+      form={form}
+      action="Save"
+      forbidden={fixedWhileActive(stream)}
+      changes={[sent]}
+      onClose={onClose}
+    >
       {profiles.length > 0 && (
         <div class="table-scroll">
           <table class="editor">
@@ -175,11 +184,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
         />
         <Stat name="Made from the source" value={bitrate(cost.bitrateBps)} note={`now ${bitrate(before.bitrateBps)}`} />
       </dl>
-      {stream.isActive && (
-        <Message tone="info">
-          The running session keeps its renditions. The change applies when the encoder connects again.
-        </Message>
-      )}
+      {stream.isActive && <Message tone="info">{fixedWhileActive(stream)}</Message>}
     </FormDialog>
   );
 }

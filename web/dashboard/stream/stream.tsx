@@ -22,7 +22,7 @@ import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { Connect } from '../parts/connect.tsx';
 import { Preview } from '../parts/preview.tsx';
-import { streamState } from '../parts/stream-state.ts';
+import { fixedWhileActive, streamState } from '../parts/stream-state.ts';
 import { TestPicture } from '../parts/test-picture.tsx';
 import type { SessionPlots } from '../plots/session-plots.tsx';
 import { StreamHealth } from './health.tsx';
@@ -251,7 +251,13 @@ function Edit({
   return (
     <FormDialog title="Edit the stream" form={form} fields={['name']} action="Save" changes={[sent]} onClose={onClose}>
       <NameField form={form} value={name} onValue={setName} />
-      <CheckField label="Record its sessions" checked={record} onValue={setRecord} />
+      <CheckField
+        label="Record its sessions"
+        checked={record}
+        disabled={stream.isActive}
+        hint={fixedWhileActive(stream)}
+        onValue={setRecord}
+      />
     </FormDialog>
   );
 }

@@ -100,8 +100,13 @@ export function CheckField({
   label,
   hint,
   checked,
+  disabled = false,
   onValue,
-}: Pick<FieldProps, 'label' | 'hint'> & { readonly checked: boolean; readonly onValue: (checked: boolean) => void }) {
+}: Pick<FieldProps, 'label' | 'hint'> & {
+  readonly checked: boolean;
+  readonly disabled?: boolean;
+  readonly onValue: (checked: boolean) => void;
+}) {
   const id = useId();
   return (
     <div class="field check">
@@ -109,6 +114,7 @@ export function CheckField({
         id={id}
         type="checkbox"
         checked={checked}
+        disabled={disabled}
         aria-describedby={`${id}-hint`}
         onChange={(event) => onValue(event.currentTarget.checked)}
       />
