@@ -184,6 +184,13 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     }
     await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
+
+    await page.goto(url('/streams?show=live'));
+    await page.getByRole('checkbox', { name: 'Choose a good one' }).check();
+    await page.getByRole('button', { name: 'Offline', exact: true }).click();
+    await page.getByRole('checkbox', { name: 'Choose a good one' }).waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Delete', exact: true }).click();
+    await page.getByRole('dialog').getByText('1 of them is live now: a good one.').waitFor();
     assert.deepEqual(errors, []);
     // They are not transcoded and have no thumbnails, so none was asked for.
     assert.deepEqual(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { listPath } from './list-path.ts';
+import { LIVE_STREAMS, listPath } from './list-path.ts';
+import { liveWords } from './live-words.ts';
 
 const filtersOf = (path: string) => new URL(path, 'http://x').searchParams.get('filters');
 
@@ -11,4 +12,12 @@ test('a search asks for a part of the name and the state, whatever is typed', ()
     { id: 'isActive', value: true },
   ]);
   assert.deepEqual(JSON.parse(filtersOf(listPath('', 'offline'))!), [{ id: 'isActive', value: false }]);
+});
+
+test('those that are live among many streams are asked for together, counted and named', () => {
+  assert.equal(LIVE_STREAMS.replace(/&.*/, ''), '/stream?limit=1000');
+  assert.equal(filtersOf(LIVE_STREAMS), '[{"id":"isActive","value":true}]');
+  assert.equal(liveWords([]), 'None of them is live.');
+  assert.equal(liveWords(['a']), '1 of them is live now: a.');
+  assert.equal(liveWords(['a', 'b', 'c', 'd', 'e']), '5 of them are live now: a, b, c and 2 more.');
 });

@@ -12,11 +12,14 @@ export const STREAM_FILTERS = [
 const PAGE = 50;
 
 /** The path of the list. @param name a part of the name; empty for every name */
-export function listPath(name: string, filter: string): string {
+export function listPath(name: string, filter: string, limit = PAGE): string {
   const filters: { id: string; value: unknown }[] = [];
   if (name !== '') filters.push({ id: 'name', value: name });
   if (filter === 'live' || filter === 'offline') filters.push({ id: 'isActive', value: filter === 'live' });
-  const query = new URLSearchParams({ limit: String(PAGE) });
+  const query = new URLSearchParams({ limit: String(limit) });
   if (filters.length > 0) query.set('filters', JSON.stringify(filters));
   return `/stream?${query}`;
 }
+
+/** The path of the streams that are live, as many as one answer has. */
+export const LIVE_STREAMS = listPath('', 'live', 1000);

@@ -2,9 +2,9 @@
  * All streams: finds them by name, filters them, and changes many at a time.
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { change } from '../../shared/api.ts';
+import { change, list } from '../../shared/api.ts';
 import type { ApiChange } from '../../shared/curl.ts';
-import { usePages } from '../../shared/data.ts';
+import { useData, usePages } from '../../shared/data.ts';
 import { bitrate, count } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Stream } from '../../shared/types.ts';
@@ -17,7 +17,8 @@ import { ListCard } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Empty, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, NameLink } from '../../shared/ui/table.tsx';
 import { streamState } from '../parts/stream-state.ts';
-import { listPath, STREAM_FILTERS } from './list-path.ts';
+import { LIVE_STREAMS, listPath, STREAM_FILTERS } from './list-path.ts';
+import { liveWords } from './live-words.ts';
 
 const TYPED_PAUSE_MS = 250;
 const LIVE_EVERY_MS = 10_000;
@@ -171,7 +172,7 @@ export function Streams() {
         >
           <p>
             Their encoders are disconnected and refused, and viewers cannot watch, until you resume them.{' '}
-            {live(streams.value ?? [], chosen)}
+            <LiveAmong ids={chosen} />
           </p>
         </Confirm>
       )}
@@ -186,7 +187,7 @@ export function Streams() {
         >
           <p>
             Their keys and addresses stop working at once, and are never used again. Their recordings are deleted a day
-            later, and cannot be brought back. Their clips stay. {live(streams.value ?? [], chosen)}
+            later, and cannot be brought back. Their clips stay. <LiveAmong ids={chosen} />
           </p>
         </Confirm>
       )}
@@ -194,10 +195,12 @@ export function Streams() {
   );
 }
 
-const live = (rows: readonly Stream[], chosen: ReadonlySet<string>): string => {
-  const now = rows.filter(({ id, isActive }) => isActive && chosen.has(id)).length;
-  return now === 0 ? 'None of them is live.' : `${count(now, 'of them is', 'of them are')} live now.`;
-};
+/** Says which of the chosen streams are live now. The list need not show them any more. */
+function LiveAmong({ ids }: { readonly ids: ReadonlySet<string> }) {
+  const live = useData('live among chosen', (signal) => list<Stream>(LIVE_STREAMS, { signal }));
+  if (live.value === undefined) return <>{live.error !== undefined && 'Some of them may be live.'}</>;
+  return <>{liveWords(live.value.rows.filter(({ id }) => ids.has(id)).map(({ name }) => name))}</>;
+}
 
 const COLUMNS: readonly Column<Stream>[] = [
   { name: 'Name', cell: ({ id, name }) => <NameLink to={`/streams/${id}`}>{name}</NameLink> },

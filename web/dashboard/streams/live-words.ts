@@ -1,0 +1,14 @@
+/**
+ * Says which of several streams are live.
+ */
+import { count } from '../../shared/format.ts';
+
+const MAX_NAMES = 3;
+
+/** The sentence. @param names of those that are live */
+export function liveWords(names: readonly string[]): string {
+  if (names.length === 0) return 'None of them is live.';
+  const more = names.length - MAX_NAMES;
+  const listed = names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
+  return `${count(names.length, 'of them is', 'of them are')} live now: ${listed}.`;
+}
