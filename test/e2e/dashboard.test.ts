@@ -38,7 +38,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await button.click();
     await page.getByRole('heading', { name: 'Home' }).waitFor();
     assert.deepEqual(errors, []);
+    // A server that cannot answer for a moment has signed nobody out.
+    await page.route('**/dashboard/session/token', (route) => route.fulfill({ status: 503, body: 'no database' }));
     await page.reload();
+    await page.getByText('The server answered 503.').waitFor();
+    await page.unrouteAll();
     await page.getByRole('heading', { name: 'Home' }).waitFor();
 
     await using second = await chromium.newPage(DESK);

@@ -68,7 +68,7 @@ async function renew(): Promise<string> {
   try {
     return accept((await post('dashboard/session/token', {})) as TokenAnswer);
   } catch (error) {
-    if (error instanceof ApiError && (error.status === 401 || error.code === 'user_suspended')) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) {
       if (signedIn.value != null) signedOutBecause.value = error.message;
       signedIn.value = null;
     }
