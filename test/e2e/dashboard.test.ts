@@ -27,8 +27,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   after(() => parts.disposeAsync());
 
   test('a link signs in once, and is not left in the address', async () => {
-    const { stdout } = await run(['sign-in'], { settings: { DATA_DIR: server.dataDir } });
-    const link = stdout.trim().replace(/^.*(?=\/dashboard)/, server.url);
+    const makeLink = async () => {
+      const { stdout } = await run(['sign-in'], { settings: { DATA_DIR: server.dataDir } });
+      return stdout.trim().replace(/^.*(?=\/dashboard)/, server.url);
+    };
+    const link = await makeLink();
     await using watched = await chromium.newPage(DESK);
     const { page, errors } = watched;
     await page.goto(link);
@@ -49,6 +52,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await second.page.goto(link);
     await second.page.getByRole('button', { name: 'Sign in with this link' }).click();
     await second.page.getByText('This link was used already').waitFor();
+    await second.page.goto(await makeLink());
+    await second.page.getByText('This link was used already').waitFor({ state: 'detached' });
+    assert.ok(!second.page.url().includes('#'));
+    await second.page.getByRole('button', { name: 'Sign in with this link' }).click();
+    await second.page.getByRole('heading', { name: 'Home' }).waitFor();
   });
 
   test('nothing but the sign-in page is shown before somebody has signed in, and a wrong key says so', async () => {

@@ -14,18 +14,21 @@ const LINK_PATH = '/dashboard/sign-in';
 
 /** The page for signing in. */
 export function SignIn() {
-  const [link, setLink] = useState(() => (location.pathname.endsWith(LINK_PATH) ? location.hash.slice(1) : ''));
+  const [link, setLink] = useState(linkInAddress);
   const [key, setKey] = useState('');
   useEffect(() => {
     document.title = 'Sign in · Millrace';
-    // The secret must not stay in the address, because browsers keep addresses in their history.
-    if (location.hash !== '') history.replaceState(null, '', location.pathname);
+    const take = () => {
+      if (location.hash === '') return;
+      setLink(linkInAddress());
+      // The secret must not stay in the address, because browsers keep addresses in their history.
+      history.replaceState(null, '', location.pathname);
+    };
+    take();
+    // Another link in the same tab changes nothing but the fragment, so the browser does not load the page.
+    addEventListener('hashchange', take);
+    return () => removeEventListener('hashchange', take);
   }, []);
-  const enter = async (credentials: { link: string } | { key: string }) => {
-    await signIn(credentials);
-    if (location.pathname.endsWith(LINK_PATH)) go('/', 'replace');
-  };
-  const withLink = useForm(() => enter({ link }));
   const withKey = useForm(() => enter({ key: key.trim() }));
   return (
     <main class="sign-in" id="content">
@@ -53,16 +56,7 @@ export function SignIn() {
             </p>
           </form>
         ) : (
-          <form onSubmit={withLink.submit}>
-            <p>You opened a sign-in link. It works once, so sign in with the browser that you want to use.</p>
-            <FormFailure form={withLink} />
-            <Button kind="primary" type="submit" busy={withLink.isBusy}>
-              Sign in with this link
-            </Button>
-            <Button kind="quiet" onPress={() => setLink('')}>
-              Use an API key instead
-            </Button>
-          </form>
+          <WithLink key={link} link={link} onKey={() => setLink('')} />
         )}
         {location.protocol === 'http:' && !/^(localhost|127\.|\[::1\])/.test(location.hostname) && (
           <Message tone="warn" title="This connection is not encrypted">
@@ -77,4 +71,30 @@ export function SignIn() {
       </nav>
     </main>
   );
+}
+
+function WithLink({ link, onKey }: { readonly link: string; readonly onKey: () => void }) {
+  const form = useForm(() => enter({ link }));
+  return (
+    <form onSubmit={form.submit}>
+      <p>You opened a sign-in link. It works once, so sign in with the browser that you want to use.</p>
+      <FormFailure form={form} />
+      <Button kind="primary" type="submit" busy={form.isBusy}>
+        Sign in with this link
+      </Button>
+      <Button kind="quiet" onPress={onKey}>
+        Use an API key instead
+      </Button>
+    </form>
+  );
+}
+
+const isLinkPage = (): boolean => location.pathname.endsWith(LINK_PATH);
+
+/** The secret of the sign-in link that was opened; empty when none was. */
+const linkInAddress = (): string => (isLinkPage() ? location.hash.slice(1) : '');
+
+async function enter(credentials: { readonly link: string } | { readonly key: string }): Promise<void> {
+  await signIn(credentials);
+  if (isLinkPage()) go('/', 'replace');
 }
