@@ -15,6 +15,7 @@ import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/part
 import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
 import { adviceFor } from '../parts/advice.ts';
 import { END_WORDS } from '../parts/end-words.ts';
+import { sessionList } from '../parts/session-list.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 
 const EVERY_MS = 10_000;
@@ -37,13 +38,9 @@ export function Home() {
     },
     { everyMs: EVERY_MS, on: isChange },
   );
-  const ended = useData(
-    'home ended',
-    (signal) => get<readonly Session[]>('/session?limit=8&order=lastSeen-true', { signal }),
-    {
-      on: isChange,
-    },
-  );
+  const ended = useData('home ended', (signal) => get<readonly Session[]>(sessionList(false, 20), { signal }), {
+    on: isChange,
+  });
   if (streams.value === undefined) {
     return <Waiting data={streams} lines={8} />;
   }

@@ -12,15 +12,16 @@ import type { Session } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Badge } from '../../shared/ui/parts.tsx';
+import { sessionList } from '../parts/session-list.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 import { type Cell, gridOf, wallCells } from './cells.ts';
 
 const EVERY_MS = 5000;
 /** The pictures that are shown at most. The others are counted. */
 const MAX_CELLS = 100;
-const LIVE = `/session?limit=${MAX_CELLS}&count=true&filters=${encodeURIComponent('[{"id":"isActive","value":true}]')}`;
+const LIVE = `${sessionList(true, MAX_CELLS)}&count=true`;
 /** An encoder that was lost is not live, but was a moment ago. */
-const RECENT = '/session?limit=50&order=lastSeen-true';
+const RECENT = sessionList(false, 50);
 /** The height of the line above the pictures, in pixels. */
 const HEAD_HEIGHT = 56;
 const isChange = ({ type }: { readonly type: string }) => /^(stream|session|publish)\./.test(type);
