@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ago, bitrate, bytes, clock, codecName, count, duration } from './format.ts';
+import { ago, bitrate, bytes, clock, codecName, count, date, duration } from './format.ts';
 
 test('bitrates and sizes have two or three digits and a unit', () => {
   assert.deepEqual([0, 800_000, 999_600, 2_450_000, 12_345_678].map(bitrate), [
@@ -48,4 +48,10 @@ test('codecs have the names that people know', () => {
     'vp09',
   ]);
   assert.deepEqual([count(1, 'stream'), count(1200, 'stream')], ['1 stream', '1,200 streams']);
+});
+
+test('a day can be one of another time zone', () => {
+  const midnight = Date.UTC(2026, 10, 25);
+  assert.equal(date(midnight, 'UTC'), '25 Nov 2026');
+  assert.equal(date(midnight, 'America/New_York'), '24 Nov 2026');
 });

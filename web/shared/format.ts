@@ -50,9 +50,14 @@ export function ago(at: number, now: number): string {
   return date(at);
 }
 
-/** A day: `24 Nov 2026`. */
-export function date(at: number): string {
-  return new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'short', year: 'numeric' });
+/** A day: `24 Nov 2026`. @param timeZone that of the reader unless another is named */
+export function date(at: number, timeZone?: string): string {
+  return new Date(at).toLocaleDateString('en-GB', {
+    day: 'numeric',
+    month: 'short',
+    year: 'numeric',
+    ...(timeZone !== undefined && { timeZone }),
+  });
 }
 
 /** A day and the time: `24 Nov 2026, 14:05:09`. */

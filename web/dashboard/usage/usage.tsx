@@ -112,7 +112,7 @@ export function Usage() {
             <DataTable
               caption="Usage by day, in UTC"
               columns={[
-                { name: 'Day', cell: ({ from }) => date(from) },
+                { name: 'Day', cell: ({ from }) => date(from, 'UTC') },
                 { name: 'Received', cell: ({ ingestMinutes }) => minutesWords(ingestMinutes) },
                 { name: 'Transcoded', cell: ({ transcodedMinutes }) => minutesWords(transcodedMinutes) },
                 { name: 'Watched', cell: ({ watchedMinutes }) => minutesWords(watchedMinutes) },
