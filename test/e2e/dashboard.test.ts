@@ -88,12 +88,13 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   test('a key that may only read sees no stream key, and is told what it may not do', async () => {
     const made = await server.api.request('POST', '/api-token', {
       name: 'reader',
-      access: { rules: [{ resources: ['*'], methods: ['get'] }] },
+      access: { rules: [{ resources: ['stream', 'stream/*', 'session'], methods: ['get'] }] },
     });
     const { key } = (await made.json()) as { key: string };
     await using watched = await chromium.newPage(DESK);
     const { page } = watched;
     await signInWithKey(page, key);
+    await page.getByText('Without live events').waitFor();
     await page.goto(url(`/streams/${stream.id}`));
     await page.getByText('The stream key is not shown').waitFor();
     assert.ok(!(await page.content()).includes(stream.streamKey));

@@ -8,8 +8,8 @@ import { API } from './place.ts';
 import { bearer, forgetToken } from './session.ts';
 import type { ServiceEvent } from './types.ts';
 
-/** Whether events arrive: a page that is not live says so, and asks again by itself. */
-export const eventState = signal<'connecting' | 'live' | 'lost'>('connecting');
+/** Whether events arrive. A connection that is lost is made again, and none while the rules of an API key do not allow to read events. */
+export const eventState = signal<'connecting' | 'live' | 'lost' | 'forbidden'>('connecting');
 
 /** The server sends a comment every 15 s. A connection that is silent for longer is lost, or a proxy holds events back. */
 const SILENCE_MS = 22_000;
@@ -61,6 +61,10 @@ async function read(signal: AbortSignal): Promise<void> {
         signal: AbortSignal.any([signal, silence.signal]),
       });
       if (response.status === 401) forgetToken();
+      if (response.status === 403) {
+        eventState.value = 'forbidden';
+        return;
+      }
       if (response.ok && response.body !== null) {
         eventState.value = 'live';
         pauseMs = FIRST_PAUSE_MS;

@@ -30,6 +30,8 @@ test('what is wrong is named', () => {
     'Address for encoders',
   ]);
   assert.deepEqual(failing({ events: 'lost', aheadMs: -90_000, answerMs: 900 }), ['Live events', 'Clock', 'Answers']);
+  const { text } = checksOf({ ...GOOD, events: 'forbidden' }).find(({ name }) => name === 'Live events')!;
+  assert.match(text, /^The rules of your API key/, 'no proxy is blamed for what is not allowed');
 });
 
 test('what the server finds has a name and a tone', () => {

@@ -1,6 +1,7 @@
 /**
  * Checks of how the service is set up: those that the server makes itself, and those that need a browser.
  */
+
 import { duration } from '../../shared/format.ts';
 import type { DoctorReport } from '../../shared/types.ts';
 
@@ -11,7 +12,7 @@ export interface Findings {
   /** The origin that the server has in the URLs that it gives out. */
   readonly serverOrigin: string;
   readonly isSecure: boolean;
-  readonly events: 'connecting' | 'live' | 'lost';
+  readonly events: 'connecting' | 'live' | 'lost' | 'forbidden';
   /** Milliseconds by which the server's clock is ahead of the browser's; small differences are 0. */
   readonly aheadMs: number;
   /** Milliseconds that the API took to answer. */
@@ -95,7 +96,10 @@ export function checksOf({
       : {
           name: 'Live events',
           tone: 'warn',
-          text: 'Events do not arrive. A proxy may hold them back: it must not buffer answers of the type text/event-stream.',
+          text:
+            events === 'forbidden'
+              ? 'The rules of your API key do not allow you to read events. Pages ask for news from time to time instead.'
+              : 'Events do not arrive. A proxy may hold them back: it must not buffer answers of the type text/event-stream.',
         },
     aheadMs === 0
       ? { name: 'Clock', tone: 'ok', text: 'The clocks of the server and of this browser agree.' }

@@ -107,7 +107,9 @@ export function Frame({ who }: { readonly who: SignedIn }) {
 /** Shows whether the page gets events, and so updates itself. */
 function Live() {
   const state = eventState.value;
-  const words = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…' }[state];
+  const words = { live: 'Live', connecting: 'Connecting…', lost: 'Reconnecting…', forbidden: 'Without live events' }[
+    state
+  ];
   return (
     <p class={`liveness ${state}`} role="status">
       <span class="dot" aria-hidden="true" />
