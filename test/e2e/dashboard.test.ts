@@ -78,6 +78,23 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await signInWithKey(page, server.apiKey);
     await page.goto(url('/keys'));
     await page.getByText('this browser').waitFor();
+    // More browsers than the page lists, one of which is signed out meanwhile.
+    const session = (id: string) => ({ id, address: '::1', createdAt: 1, lastSeen: 1, isCurrent: id === 'own' });
+    const ended: string[] = [];
+    await page.route('**/api/browser-session?*', (route) =>
+      route.fulfill({ json: ['own', 'gone', ...(route.request().url().endsWith('=50') ? [] : ['far'])].map(session) }),
+    );
+    await page.route('**/api/browser-session/*', async (route) => {
+      const id = route.request().url().split('/').at(-1)!;
+      ended.push(id);
+      if (id !== 'gone') await route.fulfill({ status: 204 });
+      else
+        await route.fulfill({ status: 404, json: { errors: ['There is none.'], code: 'not_found', requestId: '1' } });
+    });
+    await page.getByRole('button', { name: 'Sign out all others' }).click();
+    await page.getByText('All other browsers are signed out.').waitFor();
+    assert.deepEqual(ended, ['gone', 'far']);
+    await page.unrouteAll();
     const answer = await server.api.request('GET', '/browser-session?limit=1');
     const [newest] = (await answer.json()) as { id: string }[];
     assert.equal((await server.api.request('DELETE', `/browser-session/${newest!.id}`)).status, 204);

@@ -2,8 +2,9 @@
  * What opens the API: API keys, signing keys, and the browsers that are signed in.
  */
 import { useState } from 'preact/hooks';
-import { change } from '../../shared/api.ts';
+import { change, list } from '../../shared/api.ts';
 import { usePages } from '../../shared/data.ts';
+import { ApiError } from '../../shared/errors.ts';
 import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
@@ -247,9 +248,15 @@ function Browsers() {
     sessions.reload();
   };
   const endOthers = async () => {
-    const others = rows.filter(({ isCurrent }) => !isCurrent);
+    const all = await list<BrowserSession>('/browser-session?limit=1000');
+    const others = all.rows.filter(({ isCurrent }) => !isCurrent);
     const sent = others.map(({ id }) => ['DELETE', `/browser-session/${id}`] as const);
-    for (const each of sent) await change(...each);
+    for (const each of sent) {
+      await change(...each).catch((error: unknown) => {
+        // One that has ended meanwhile is signed out, too.
+        if (!(error instanceof ApiError && error.status === 404)) throw error;
+      });
+    }
     toastDone('All other browsers are signed out.', ...sent);
     sessions.reload();
   };
