@@ -13,6 +13,7 @@ import { Waiting } from '../../shared/ui/list.tsx';
 import { Card, Empty, PageHead, Stat } from '../../shared/ui/parts.tsx';
 import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
 import { DAY_MS, dayRows, minutesWords, totalOf } from './sums.ts';
+import { wholeSpan } from './whole-span.ts';
 
 const SPANS = [
   ['7', '7 days'],
@@ -34,16 +35,21 @@ export function Usage() {
   const from = Math.floor(openedAt / DAY_MS) * DAY_MS - (Number(days) - 1) * DAY_MS;
   const scope = whose === 'all' ? '&all=1' : '';
   const path = `/data/usage?from=${from}${scope}`;
+  /** All entries, read part by part. The API counts the hour of `to`, too. */
+  const all = <Entry,>(query: string, read: (path: string) => Promise<readonly Entry[]>) =>
+    wholeSpan(from, from + Number(days) * DAY_MS, (begin, end) =>
+      read(`/data/usage?from=${begin}&to=${end - 1}${scope}${query}`),
+    );
   const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), { everyMs: 60_000 });
   const byStream = useData(`usage by stream ${path}`, async (signal) => {
-    const sums = await get<readonly UsageSum[]>(`${path}&by=stream&step=week`, { signal });
+    const sums = await all('&by=stream&step=week', (each) => get<readonly UsageSum[]>(each, { signal }));
     return dayRows(sums, ({ streamId }) => streamId ?? '')
       .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
       .slice(0, TOP);
   });
   const byUser = useData(`usage by user ${path}`, async (signal) => {
     if (whose !== 'all') return [];
-    const sums = await get<readonly UsageSum[]>(`${path}&by=user&step=week`, { signal });
+    const sums = await all('&by=user&step=week', (each) => get<readonly UsageSum[]>(each, { signal }));
     return dayRows(sums, ({ userId }) => userId ?? '')
       .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
       .slice(0, TOP);
@@ -56,9 +62,15 @@ export function Usage() {
     return { minutes: metric.StorageUsageMins ?? 0, bytes: (me.usage?.recordingGib ?? 0) * GIB };
   });
   const download = async () => {
-    const response = await send('GET', `${path}&by=stream&format=csv`);
+    let head = '';
+    const lines = await all('&by=stream&format=csv', async (each) => {
+      const text = await (await send('GET', each)).text();
+      const [first = '', ...rest] = text.trimEnd().split(/\r?\n/);
+      head = first;
+      return rest;
+    });
     const link = Object.assign(document.createElement('a'), {
-      href: URL.createObjectURL(await response.blob()),
+      href: URL.createObjectURL(new Blob([[head, ...lines, ''].join('\r\n')], { type: 'text/csv' })),
       download: 'usage.csv',
     });
     link.click();

@@ -1,0 +1,18 @@
+/**
+ * Reads all entries of a span of time, although an answer has at most a certain number.
+ */
+import { DAY_MS } from './sums.ts';
+
+/** The most entries of an answer. */
+const MAX_ENTRIES = 10_000;
+
+/** Asks for the entries from a time, in milliseconds, up to another one. */
+type Ask<Entry> = (from: number, to: number) => Promise<readonly Entry[]>;
+
+/** All entries of a span of whole days, in order. A span of which an answer may not have all is halved, down to a day. */
+export async function wholeSpan<Entry>(from: number, to: number, ask: Ask<Entry>): Promise<readonly Entry[]> {
+  const entries = await ask(from, to);
+  const middle = from + Math.floor((to - from) / DAY_MS / 2) * DAY_MS;
+  if (entries.length < MAX_ENTRIES || middle === from) return entries;
+  return [...(await wholeSpan(from, middle, ask)), ...(await wholeSpan(middle, to, ask))];
+}
