@@ -101,6 +101,12 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('combobox').fill('onerror');
     await page.getByRole('option', { name: SCRIPT }).waitFor();
+    // Enter opens what was found for the text that is there, and not while a word is composed.
+    const search = page.getByRole('combobox');
+    await search.dispatchEvent('keydown', { key: 'Enter', isComposing: true });
+    await search.fill('evening');
+    await search.press('Enter');
+    await page.getByRole('option', { name: 'the evening show' }).waitFor();
     assert.doesNotMatch(await page.title(), /broken in/);
     assert.deepEqual(errors, []);
   });

@@ -48,14 +48,14 @@ export function Palette({ isAdmin }: { readonly isAdmin: boolean }) {
 function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   const dialog = useModal(close);
   const [text, setText] = useState('');
-  const [found, setFound] = useState<readonly Hit[]>([]);
+  const [found, setFound] = useState<{ readonly of: string; readonly hits: readonly Hit[] } | undefined>();
   const [chosen, setChosen] = useState(0);
   useEffect(() => {
     setChosen(0);
     const asked = new AbortController();
     const timer = setTimeout(() => {
       const show = (hits: readonly Hit[]) => {
-        if (!asked.signal.aborted) setFound(hits);
+        if (!asked.signal.aborted) setFound({ of: text, hits });
       };
       find(text.trim(), asked.signal).then(show, () => show([]));
     }, PAUSE_MS);
@@ -74,13 +74,17 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
     })),
     { name: 'Create a stream', note: 'Action', icon: 'plus' as const, path: '/streams/new' },
   ].filter(({ name }) => name.toLowerCase().includes(words));
-  const hits = words === '' ? pages : [...found, ...pages];
+  // What was found for a text that is no longer there must not be opened.
+  const isFound = found?.of === text;
+  const hits = words === '' ? pages : [...(isFound ? found.hits : []), ...pages];
   const open = (hit: Hit | undefined) => {
     if (hit === undefined) return;
     close();
     go(hit.path);
   };
   const onKey = (event: KeyboardEvent) => {
+    // These keys belong to an input method while a word is composed with it.
+    if (event.isComposing) return;
     if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, hits.length - 1));
     else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));
     else if (event.key === 'Enter') open(hits[chosen]);
@@ -126,7 +130,7 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
             </a>
           ))}
         </div>
-        {hits.length === 0 && (
+        {hits.length === 0 && isFound && (
           <p class="nothing">Nothing found. Whatever you paste here leads to its page: an id, a key, an address.</p>
         )}
       </div>
