@@ -4,7 +4,6 @@
 import { useState } from 'preact/hooks';
 import { change, get, list } from '../../shared/api.ts';
 import { useData, usePages } from '../../shared/data.ts';
-import { count } from '../../shared/format.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import type { Webhook, WebhookDelivery, WebhookLog } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
@@ -16,6 +15,7 @@ import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/part
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { decodedBody, prettyJson } from './bodies.ts';
+import { deliveryWords } from './delivery-words.ts';
 import { sendTest } from './send-test.ts';
 import { EditWebhook, WebhookState } from './webhooks.tsx';
 
@@ -27,10 +27,13 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
   const log = usePages<WebhookLog>(`/webhook/${id}/log?limit=50`, { everyMs: EVERY_MS });
   const waiting = useData(
     `waiting ${id}`,
-    (signal) => list<WebhookDelivery>(`/webhook/${id}/delivery?limit=50`, { signal }),
-    {
-      everyMs: EVERY_MS,
+    async (signal) => {
+      const read = (state: WebhookDelivery['state']) =>
+        list<WebhookDelivery>(`/webhook/${id}/delivery?state=${state}&limit=50`, { signal });
+      const [pending, dead] = await Promise.all([read('pending'), read('dead')]);
+      return { words: deliveryWords(pending, dead), isGivenUp: dead.rows.length > 0 };
     },
+    { everyMs: EVERY_MS },
   );
   const [dialog, setDialog] = useState<'edit' | 'delete' | undefined>();
   const [entry, setEntry] = useState<WebhookLog | undefined>();
@@ -58,8 +61,6 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     toastDone('Sent again.', again);
     reload();
   };
-  const dead = waiting.value?.rows.filter(({ state }) => state === 'dead').length ?? 0;
-  const pending = (waiting.value?.rows.length ?? 0) - dead;
   return (
     <>
       <PageHead
@@ -98,10 +99,10 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
           {webhook.status.lastFailure.error} <Ago at={webhook.status.lastFailure.timestamp} />
         </Message>
       )}
-      {(dead > 0 || pending > 0) && (
+      {waiting.value?.words !== undefined && (
         <Message
-          tone={dead > 0 ? 'bad' : 'info'}
-          title={`${count(pending, 'delivery', 'deliveries')} waiting, ${dead} given up`}
+          tone={waiting.value.isGivenUp ? 'bad' : 'info'}
+          title={waiting.value.words}
           action={
             <Button
               small
