@@ -59,6 +59,13 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.getByRole('link', { name: 'Open the stream’s page' }).click();
     await page.getByText('Everything is as it should be').waitFor();
 
+    await page.locator('.uplot').first().waitFor();
+    await page.evaluate(`document.querySelectorAll('.uplot').forEach((each) => { each.dataset.light = '' })`);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    // Those of the other colors are drawn anew.
+    await page.locator('.uplot[data-light]').first().waitFor({ state: 'detached' });
+    await page.locator('.uplot').first().waitFor();
+
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByText('End the broadcast first.').waitFor();

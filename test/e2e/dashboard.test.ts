@@ -136,6 +136,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('menuitem', { name: 'Copy as curl' }).click();
     await waitFor(async () => (await page.title()).startsWith('curl '), { what: 'a copied command' });
     assert.deepEqual(errors, []);
+    // The server has a newer version, and no longer the files of this page.
+    await page.route(/\/qr[^/]*\.js$/, (route) => route.fulfill({ status: 404 }));
+    await page.getByRole('button', { name: 'Other', exact: true }).click();
+    await page.getByRole('button', { name: 'Show a QR code for a phone' }).click();
+    await page.getByRole('dialog').getByText('load this page again').waitFor();
   });
 
   test('every dialog gives the curl command that does the same, and running it does', async () => {

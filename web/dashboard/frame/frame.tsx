@@ -3,6 +3,7 @@
  */
 import { useEffect, useState } from 'preact/hooks';
 import { eventState, keepEvents } from '../../shared/events.ts';
+import { loaded } from '../../shared/loaded.ts';
 import { ROOT } from '../../shared/place.ts';
 import { matchRoute } from '../../shared/route.ts';
 import { hrefOf, place } from '../../shared/router.ts';
@@ -121,7 +122,7 @@ function Live() {
 /** The page of the present address. Its script is loaded when it is first opened. */
 function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
   const { path } = place.value;
-  const [loaded, setLoaded] = useState<ReadonlyMap<Page, PageComponent>>(new Map());
+  const [components, setComponents] = useState<ReadonlyMap<Page, PageComponent>>(new Map());
   const [error, setError] = useState<unknown>();
   let found: { page: Page; params: Readonly<Record<string, string>> } | undefined;
   for (const page of PAGES) {
@@ -134,16 +135,8 @@ function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
   useEffect(() => {
     setError(undefined);
     document.title = `${page?.title ?? 'Not found'} · Millrace`;
-    if (page === undefined || loaded.has(page)) return;
-    page.load().then(
-      (component) => setLoaded((old) => new Map(old).set(page, component)),
-      () =>
-        setError(
-          new Error(
-            'A part of the dashboard could not be loaded. The server may have a newer version: load this page again.',
-          ),
-        ),
-    );
+    if (page === undefined || components.has(page)) return;
+    loaded(page.load()).then((component) => setComponents((old) => new Map(old).set(page, component)), setError);
   }, [page]);
   if (found === undefined) {
     return (
@@ -156,6 +149,6 @@ function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
     );
   }
   if (error !== undefined) return <Failure error={error} again={() => location.reload()} />;
-  const Component = loaded.get(found.page);
+  const Component = components.get(found.page);
   return Component ? <Component key={path} params={found.params} /> : <Loading lines={6} />;
 }

@@ -1,7 +1,7 @@
 /**
  * The light or dark theme: that of the system, unless the user has chosen one in this browser.
  */
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 /** A choice of colors. */
 export type Theme = 'system' | 'light' | 'dark';
@@ -10,6 +10,15 @@ const NAME = 'millrace-theme';
 
 /** The choice of this browser. */
 export const theme = signal<Theme>(stored());
+
+const system = matchMedia('(prefers-color-scheme: dark)');
+const isSystemDark = signal(system.matches);
+system.addEventListener('change', () => {
+  isSystemDark.value = system.matches;
+});
+
+/** Whether the page is dark now. */
+export const isDark = computed(() => (theme.value === 'system' ? isSystemDark.value : theme.value === 'dark'));
 
 /** Applies the choice to the page. */
 export function applyTheme(): void {

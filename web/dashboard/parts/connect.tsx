@@ -1,9 +1,10 @@
 /**
  * Shows how to publish to a stream: the two fields for OBS, and commands for ffmpeg and GStreamer.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
+import { loaded } from '../../shared/loaded.ts';
 import { ROOT } from '../../shared/place.ts';
 import { hrefOf } from '../../shared/router.ts';
 import type { Ingest, Stream } from '../../shared/types.ts';
@@ -12,7 +13,7 @@ import { Tabs } from '../../shared/ui/choice.tsx';
 import { CopyButton, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
-import { Loading, Message } from '../../shared/ui/parts.tsx';
+import { Message } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 
 const WAYS = [
@@ -172,10 +173,8 @@ export function Qr({
   readonly secret?: boolean;
   readonly onClose: () => void;
 }) {
-  const [path, setPath] = useState<{ d: string; size: number } | undefined>();
-  useEffect(() => {
-    void import('../../shared/qr.ts').then(({ qrPath }) => setPath(qrPath(text)));
-  }, [text]);
+  const code = useData(`code ${text}`, async () => (await loaded(import('../../shared/qr.ts'))).qrPath(text));
+  const path = code.value;
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="qr">
@@ -188,7 +187,7 @@ export function Qr({
             <path d={path.d} />
           </svg>
         ) : (
-          <Loading lines={1} />
+          <Waiting data={code} lines={1} />
         )}
       </div>
       {secret ? (

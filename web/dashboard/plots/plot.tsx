@@ -3,8 +3,12 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
+import { useData } from '../../shared/data.ts';
 import { time } from '../../shared/format.ts';
+import { loaded } from '../../shared/loaded.ts';
 import { Button } from '../../shared/ui/button.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
+import { isDark } from '../frame/theme.ts';
 import { type Columns, type Measure, plotSentence } from './series.ts';
 
 /** A moment that is marked in all plots. */
@@ -36,29 +40,26 @@ export function Plot({
   const [isTable, setTable] = useState(false);
   const at = useRef(-1);
 
+  const uplot = useData('uplot', () => loaded(import('uplot')));
+  const UPlot = uplot.value?.default;
+
   useEffect(() => {
-    if (isTable) return;
-    let isGone = false;
-    let watching: ResizeObserver | undefined;
-    void import('uplot').then(({ default: UPlot }) => {
-      if (isGone || place.current === null) return;
-      chart.current = new UPlot(
-        optionsOf(UPlot, measure, place.current.clientWidth, () => newest.current.marks),
-        dataOf(newest.current.columns),
-        place.current,
-      );
-      watching = new ResizeObserver(([entry]) =>
-        chart.current?.setSize({ width: entry!.contentRect.width, height: HEIGHT }),
-      );
-      watching.observe(place.current);
-    });
+    if (place.current === null || UPlot === undefined) return;
+    chart.current = new UPlot(
+      optionsOf(UPlot, measure, place.current.clientWidth, () => newest.current.marks),
+      dataOf(newest.current.columns),
+      place.current,
+    );
+    const watching = new ResizeObserver(([entry]) =>
+      chart.current?.setSize({ width: entry!.contentRect.width, height: HEIGHT }),
+    );
+    watching.observe(place.current);
     return () => {
-      isGone = true;
-      watching?.disconnect();
+      watching.disconnect();
       chart.current?.destroy();
       chart.current = undefined;
     };
-  }, [measure, isTable]);
+  }, [measure, isTable, UPlot, isDark.value]);
   useEffect(() => chart.current?.setData(dataOf(columns)), [columns]);
 
   const onKey = (event: KeyboardEvent) => {
@@ -87,6 +88,7 @@ export function Plot({
         // biome-ignore lint/a11y/noNoninteractiveTabindex: arrow keys move along the plot.
         <div ref={place} class="canvas" role="img" aria-label={sentence} tabIndex={0} onKeyDown={onKey} />
       )}
+      {uplot.error !== undefined && <Waiting data={uplot} />}
       <p class="visually-hidden" aria-live="polite">
         {said}
       </p>
@@ -131,7 +133,7 @@ const dataOf = ({ times, values, low, high }: Columns): uPlot.AlignedData => [
   [...values],
 ];
 
-/** The colors are read from the page, so that the plot follows light and dark. */
+/** The colors are read from the page. The plot is drawn anew when they change. */
 function optionsOf(
   UPlot: typeof uPlot,
   { format, good, atLeast, range }: Measure,

@@ -1,11 +1,12 @@
 /**
  * One stream: its preview, its health with what to change, how to publish to it, and who may watch.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { change, get } from '../../shared/api.ts';
 import { curlOf } from '../../shared/curl.ts';
 import { useData } from '../../shared/data.ts';
 import { dateTime } from '../../shared/format.ts';
+import { loaded } from '../../shared/loaded.ts';
 import { API } from '../../shared/place.ts';
 import { isAllowed } from '../../shared/rights.ts';
 import { go, hrefOf } from '../../shared/router.ts';
@@ -17,14 +18,13 @@ import { Confirm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
-import { Ago, Badge, Card, Failure, Loading, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Card, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { Connect } from '../parts/connect.tsx';
 import { Preview } from '../parts/preview.tsx';
 import { fixedWhileActive, streamState } from '../parts/stream-state.ts';
 import { TestPicture } from '../parts/test-picture.tsx';
-import type { SessionPlots } from '../plots/session-plots.tsx';
 import { StreamHealth } from './health.tsx';
 import { Policy } from './policy.tsx';
 import { Profiles } from './profiles.tsx';
@@ -224,11 +224,8 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
 
 /** The plots, whose script is loaded when a stream is live. */
 function LivePlots(ids: { readonly sessionId: string; readonly streamId: string }) {
-  const [Plots, setPlots] = useState<typeof SessionPlots | undefined>();
-  useEffect(() => {
-    void import('../more.ts').then((pages) => setPlots(() => pages.SessionPlots));
-  }, []);
-  return Plots ? <Plots {...ids} isLive /> : <Loading lines={5} />;
+  const pages = useData('plots', () => loaded(import('../more.ts')));
+  return pages.value ? <pages.value.SessionPlots {...ids} isLive /> : <Waiting data={pages} lines={5} />;
 }
 
 function Edit({
