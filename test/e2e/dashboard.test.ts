@@ -274,7 +274,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Delete', exact: true }).click();
     await dialog.getByText(/recordings are deleted a day later/).waitFor();
     await dialog.getByRole('button', { name: 'Delete' }).click({ force: true });
-    await page.getByText('Type the text first.').waitFor();
+    await dialog.getByText('Type the text first.').waitFor();
     await dialog.getByLabel('Type “delete 2” to confirm').press('Enter');
     for (const { id } of made) assert.equal((await server.api.request('GET', `/stream/${id}`)).status, 200);
     await dialog.getByLabel('Type “delete 2” to confirm').fill('delete 2');

@@ -8,6 +8,7 @@ import type { ApiChange } from '../curl.ts';
 import { Button } from './button.tsx';
 import { CopyCurl } from './copy.tsx';
 import { type Form, FormFailure, TextField, useForm } from './form.tsx';
+import { Toasts } from './toast.tsx';
 
 /** Shows a dialog over the page for as long as it is rendered. @returns what refers to its element */
 export function useModal(onClose: () => void): RefObject<HTMLDialogElement | null> {
@@ -68,6 +69,7 @@ export function Dialog({
         </header>
         {children}
       </div>
+      <Toasts />
     </dialog>
   );
 }

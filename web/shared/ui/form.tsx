@@ -138,7 +138,7 @@ function Below({
   return (
     <div id={id}>
       {error !== undefined && (
-        <p class="field-error">
+        <p class="field-error" role="alert">
           <Icon name="alert" size={16} />
           {error}
         </p>

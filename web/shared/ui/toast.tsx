@@ -2,6 +2,7 @@
  * Short messages that come and go, read aloud by screen readers.
  */
 import { signal } from '@preact/signals';
+import { useEffect, useId } from 'preact/hooks';
 
 /** How a message looks. */
 export type Tone = 'ok' | 'warn' | 'bad' | 'info';
@@ -30,11 +31,22 @@ export function toast(text: string, tone: Tone = 'ok', action?: Toast['action'],
   return remove;
 }
 
-/** Where messages appear. */
+/** The places where messages can appear. Everything outside of an open dialog is inert, so the last one that was opened has them. */
+const places = signal<readonly string[]>([]);
+
+/** A place where messages can appear: one in the page, and one in each dialog. */
 export function Toasts() {
+  const id = useId();
+  useEffect(() => {
+    places.value = [...places.value, id];
+    return () => {
+      places.value = places.value.filter((each) => each !== id);
+    };
+  }, []);
+  const shown = places.value.at(-1) === id ? toasts.value : [];
   return (
     <div class="toasts" role="status" aria-live="polite">
-      {toasts.value.map(({ id, text, tone, action }) => (
+      {shown.map(({ id, text, tone, action }) => (
         <div key={id} class={`toast ${tone}`}>
           <span>{text}</span>
           {action && (
