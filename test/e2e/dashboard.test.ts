@@ -256,8 +256,16 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   test('what is deleted or suspended is named before, one by one and many at once', async () => {
     const body = { name: 'doomed', profiles: [] };
     const made = [await server.api.createStream(body), await server.api.createStream(body)];
-    await using watched = await openSignedIn('/streams?name=doomed');
+    await using watched = await openSignedIn('/streams');
     const { page, errors } = watched;
+    const search = page.getByRole('searchbox');
+    await search.fill('doomed');
+    await page.getByRole('button', { name: 'Offline', exact: true }).click();
+    await page.waitForURL('**/streams?name=doomed&show=offline');
+    await page.getByRole('link', { name: 'Streams', exact: true }).click();
+    await page.waitForURL(url('/streams'));
+    await waitFor(async () => (await search.inputValue()) === '', { what: 'an empty search box' });
+    await page.goto(url('/streams?name=doomed'));
     await page.getByRole('checkbox', { name: 'Choose doomed' }).nth(1).waitFor();
     for (const box of await page.getByRole('checkbox', { name: 'Choose doomed' }).all()) await box.check();
     const dialog = page.getByRole('dialog');

@@ -32,20 +32,28 @@ export function Streams() {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [asked, setAsked] = useState<'delete' | 'suspend' | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
-  useEffect(() => () => clearTimeout(timer.current), []);
+  // A link may lead to another search than the one that was typed.
+  useEffect(() => {
+    if (typed.trim() !== name) setTyped(name);
+  }, [place.value]);
   const streams = usePages<Stream>(listPath(name, filter), {
     everyMs: LIVE_EVERY_MS,
     on: ({ type }) => type.startsWith('stream.') || type.startsWith('session.'),
   });
-  const search = (wanted: { name?: string; show?: string }) => {
-    const asked = { name, show: filter, ...wanted };
-    const next = new URLSearchParams(Object.entries(asked).filter(([, value]) => value !== '' && value !== 'all'));
+  const search = (wanted: string, show: string = filter) => {
+    const next = new URLSearchParams(
+      Object.entries({ name: wanted.trim(), show }).filter(([, value]) => value !== '' && value !== 'all'),
+    );
     go(`/streams${next.size === 0 ? '' : `?${next}`}`, 'replace');
   };
   const onType = (text: string) => {
     setTyped(text);
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => search({ name: text.trim() }), TYPED_PAUSE_MS);
+    const typedAt = place.value;
+    timer.current = setTimeout(() => {
+      // Whoever has gone elsewhere since searches no more.
+      if (place.value === typedAt) search(text);
+    }, TYPED_PAUSE_MS);
   };
   const isFiltered = name !== '' || filter !== 'all';
   const toggle = (id: string) => {
@@ -90,7 +98,7 @@ export function Streams() {
                   onInput={(event) => onType(event.currentTarget.value)}
                 />
               </div>
-              <Tabs label="Show" options={STREAM_FILTERS} chosen={filter} onChoose={(show) => search({ show })} />
+              <Tabs label="Show" options={STREAM_FILTERS} chosen={filter} onChoose={(show) => search(typed, show)} />
             </div>
             {chosen.size > 0 && (
               <div class="selection" role="status">
@@ -118,16 +126,7 @@ export function Streams() {
             <Empty
               icon="search"
               title="No stream matches"
-              action={
-                <Button
-                  onPress={() => {
-                    setTyped('');
-                    go('/streams', 'replace');
-                  }}
-                >
-                  Show all streams
-                </Button>
-              }
+              action={<Button onPress={() => go('/streams', 'replace')}>Show all streams</Button>}
             >
               Try a part of the name, or another filter.
             </Empty>
