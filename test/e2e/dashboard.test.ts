@@ -141,6 +141,15 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Other', exact: true }).click();
     await page.getByRole('button', { name: 'Show a QR code for a phone' }).click();
     await page.getByRole('dialog').getByText('load this page again').waitFor();
+
+    let urls = ['rtmp://live.example.com/live', 'rtmps://live.example.com/live'];
+    await page.route('**/api/ingest', (route) => route.fulfill({ json: urls.map((ingest) => ({ ingest })) }));
+    await page.reload();
+    await page.getByRole('button', { name: 'RTMPS, encrypted' }).click();
+    await page.getByText('rtmps://live.example.com/live').first().waitFor();
+    urls = [];
+    await page.reload();
+    await page.getByText('This server takes no streams').waitFor();
   });
 
   test('every dialog gives the curl command that does the same, and running it does', async () => {

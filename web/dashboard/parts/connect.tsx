@@ -23,6 +23,10 @@ const WAYS = [
   ['other', 'Other'],
 ] as const;
 type Way = (typeof WAYS)[number][0];
+const SCHEMES = [
+  ['rtmp', 'RTMP'],
+  ['rtmps', 'RTMPS, encrypted'],
+] as const;
 
 /** The panel with all ways to publish. @param props.onStream called with the stream after its key was replaced */
 export function Connect({
@@ -34,6 +38,7 @@ export function Connect({
 }) {
   const ingest = useData('ingest', (signal) => get<readonly Ingest[]>('/ingest', { signal }));
   const [way, setWay] = useState<Way>('obs');
+  const [scheme, setScheme] = useState('rtmp');
   const [isRotating, setRotating] = useState(false);
   const [isQrShown, setQrShown] = useState(false);
   const { streamKey } = stream;
@@ -44,12 +49,21 @@ export function Connect({
       </Message>
     );
   }
-  const server = ingest.value?.[0]?.ingest;
+  const servers = ingest.value?.map((each) => each.ingest) ?? [];
+  if (ingest.value?.length === 0) {
+    return (
+      <Message tone="warn" title="This server takes no streams">
+        RTMP is off, and RTMPS needs TLS. Set MILLRACE_RTMP_PORT, or MILLRACE_TLS_CERT and MILLRACE_TLS_KEY.
+      </Message>
+    );
+  }
+  const server = servers.find((each) => each.startsWith(`${scheme}:`)) ?? servers[0];
   if (server === undefined) return <Waiting data={ingest} />;
   const url = `${server}/${streamKey}`;
   return (
     <div class="stack connect">
       <Tabs label="Your encoder" options={WAYS} chosen={way} onChoose={setWay} />
+      {servers.length > 1 && <Tabs label="Connection" options={SCHEMES} chosen={scheme} onChoose={setScheme} />}
       {way === 'obs' && (
         <>
           <p class="soft">
