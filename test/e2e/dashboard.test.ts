@@ -79,11 +79,24 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.goto(url('/keys'));
     await page.getByText('this browser').waitFor();
     // More browsers than the page lists, one of which is signed out meanwhile.
+    // The token that is made meanwhile is one of a user who is no admin any more.
+    await page.getByRole('link', { name: 'Admin' }).waitFor();
+    await page.route('**/dashboard/session/token', async (route) => {
+      const answer = await route.fetch();
+      const { user, ...rest } = (await answer.json()) as { user: object };
+      await route.fulfill({ response: answer, json: { ...rest, user: { ...user, isAdmin: false } } });
+    });
+    const refusal = { errors: ['The token has ended.'], code: 'unauthenticated', requestId: '1' };
+    let isRefused = false;
     const session = (id: string) => ({ id, address: '::1', createdAt: 1, lastSeen: 1, isCurrent: id === 'own' });
     const ended: string[] = [];
-    await page.route('**/api/browser-session?*', (route) =>
-      route.fulfill({ json: ['own', 'gone', ...(route.request().url().endsWith('=50') ? [] : ['far'])].map(session) }),
-    );
+    await page.route('**/api/browser-session?*', async (route) => {
+      const isAll = !route.request().url().endsWith('=50');
+      if (isAll && !isRefused) {
+        isRefused = true;
+        await route.fulfill({ status: 401, json: refusal });
+      } else await route.fulfill({ json: ['own', 'gone', ...(isAll ? ['far'] : [])].map(session) });
+    });
     await page.route('**/api/browser-session/*', async (route) => {
       const id = route.request().url().split('/').at(-1)!;
       ended.push(id);
@@ -94,6 +107,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText('All other browsers are signed out.').waitFor();
     assert.deepEqual(ended, ['gone', 'far']);
+    await page.getByRole('link', { name: 'Admin' }).waitFor({ state: 'detached' });
     await page.unrouteAll();
     const answer = await server.api.request('GET', '/browser-session?limit=1');
     const [newest] = (await answer.json()) as { id: string }[];

@@ -79,7 +79,7 @@ async function renew(): Promise<string> {
 function accept({ token: value, sessionId, user, key }: TokenAnswer): string {
   const who = { sessionId, user, ...(key && { key }) };
   token = { value, until: performance.now() + LIFE_MS - RENEW_MS };
-  if (signedIn.value?.sessionId !== who.sessionId) signedIn.value = who;
+  if (JSON.stringify(signedIn.value) !== JSON.stringify(who)) signedIn.value = who;
   return value;
 }
 
