@@ -3,6 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import { change, get } from '../../shared/api.ts';
+import { changedFields } from '../../shared/changed-fields.ts';
 import { curlOf } from '../../shared/curl.ts';
 import { useData } from '../../shared/data.ts';
 import { dateTime } from '../../shared/format.ts';
@@ -239,7 +240,8 @@ function Edit({
 }) {
   const [name, setName] = useState(stream.name);
   const [record, setRecord] = useState(stream.record);
-  const sent = ['PATCH', `/stream/${stream.id}`, { name, ...(record !== stream.record && { record }) }] as const;
+  const [before] = useState(stream);
+  const sent = ['PATCH', `/stream/${stream.id}`, changedFields<Partial<Stream>>(before, { name, record })] as const;
   const form = useForm(async () => {
     await change(...sent);
     onStream({ ...stream, ...sent[2] });

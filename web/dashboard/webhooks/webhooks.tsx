@@ -4,6 +4,7 @@
 import { useState } from 'preact/hooks';
 import type { EventType } from '#domain/events.ts';
 import { change } from '../../shared/api.ts';
+import { changedFields } from '../../shared/changed-fields.ts';
 import type { ApiChange } from '../../shared/curl.ts';
 import { usePages } from '../../shared/data.ts';
 import { count } from '../../shared/format.ts';
@@ -94,12 +95,13 @@ export function EditWebhook({
   const [name, setName] = useState(webhook?.name ?? '');
   const [url, setUrl] = useState(webhook?.url ?? '');
   const [events, setEvents] = useState<readonly EventType[]>(webhook?.events ?? USUAL_EVENTS);
-  const body = { name, url, events };
+  const [before] = useState(webhook);
+  const body = changedFields<Partial<Webhook>>(before, { name, url, events: [...events] });
   const sent: ApiChange =
     webhook === undefined ? ['POST', '/webhook', body] : ['PATCH', `/webhook/${webhook.id}`, body];
   const form = useForm(async () => {
     const created = await change<Webhook | undefined>(...sent);
-    onDone(created ?? { ...webhook!, name, url, events: [...events] });
+    onDone(created ?? { ...webhook!, ...body });
     onClose();
   });
   const toggle = (type: EventType) =>
