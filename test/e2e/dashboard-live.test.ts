@@ -66,6 +66,11 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.locator('.uplot[data-light]').first().waitFor({ state: 'detached' });
     await page.locator('.uplot').first().waitFor();
 
+    const latency = page.getByText('behind the camera');
+    await latency.waitFor({ timeout: 60_000 });
+    await page.evaluate(`document.querySelector('millrace-player').video.pause()`);
+    await latency.waitFor({ state: 'detached' });
+
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await dialog.getByText('End the broadcast first.').waitFor();

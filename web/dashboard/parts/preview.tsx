@@ -14,6 +14,9 @@ const Player = 'millrace-player' as unknown as 'div';
 /** The player of the service itself, at the address where every page finds it, so that hls.js is loaded once. */
 const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ `${ROOT.pathname}play/element.js`);
 
+/** A latency is true for this long. A player that is paused or has no media reports none. */
+const LATENCY_MS = 3000;
+
 /** The preview, muted. */
 export function Preview({
   stream: { id, playbackId, playbackPolicy, isActive: isLive },
@@ -35,13 +38,24 @@ export function Preview({
         () => setLoaded(true),
         () => {},
       );
-    else setLatencyS(undefined);
   }, [isShown]);
   useEffect(() => {
     const player = place.current?.querySelector('millrace-player');
-    const onLatency = (event: Event) => setLatencyS((event as CustomEvent<{ latencyS: number }>).detail.latencyS);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const forget = () => {
+      clearTimeout(timer);
+      setLatencyS(undefined);
+    };
+    const onLatency = (event: Event) => {
+      clearTimeout(timer);
+      timer = setTimeout(forget, LATENCY_MS);
+      setLatencyS((event as CustomEvent<{ latencyS: number }>).detail.latencyS);
+    };
     player?.addEventListener('latency', onLatency);
-    return () => player?.removeEventListener('latency', onLatency);
+    return () => {
+      player?.removeEventListener('latency', onLatency);
+      forget();
+    };
   }, [isShown, isLoaded, token]);
   return (
     <div class="preview" ref={place}>
