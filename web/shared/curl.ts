@@ -16,4 +16,4 @@ export function curlOf(api: string, method: string, path: string, body?: unknown
 }
 
 /** Text in single quotes, which a shell reads as it is. */
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+export const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

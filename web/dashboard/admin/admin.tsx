@@ -3,6 +3,7 @@
  */
 import { useState } from 'preact/hooks';
 import { change, get, serverNow } from '../../shared/api.ts';
+import { quoted } from '../../shared/curl.ts';
 import { useData, usePages } from '../../shared/data.ts';
 import { ago, dateTime } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
@@ -133,7 +134,7 @@ function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly on
   const form = useForm(async () => {
     await change(...sent);
     toast(
-      `The user ${name} exists. To sign in, run on the server: npx millrace sign-in --user ${name}`,
+      `The user ${name} exists. To sign in, run on the server: npx millrace sign-in --user ${quoted(name)}`,
       'ok',
       undefined,
       12_000,

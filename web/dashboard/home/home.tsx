@@ -19,8 +19,10 @@ import { sessionList } from '../parts/session-list.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 
 const EVERY_MS = 10_000;
+/** The live streams that are shown at most. */
+const MAX_LIVE = 100;
 /** The request for streams, ordered by when they were last live. Those that are live now are among the first. */
-const STREAMS = '/stream?limit=100&order=lastSeen-true';
+const STREAMS = `/stream?limit=${MAX_LIVE}&order=lastSeen-true`;
 /** The request for those that are live, which costs the server little where few of many are. */
 const LIVE = `${STREAMS}&filters=${encodeURIComponent('[{"id":"isActive","value":true}]')}`;
 const isChange = ({ type }: { readonly type: string }) => /^(stream|session)\./.test(type);
@@ -77,7 +79,7 @@ export function Home() {
           <h2>Live now</h2>
           {rows.length > 0 && (
             <Badge tone="live" dot>
-              {rows.length}
+              {rows.length < MAX_LIVE ? rows.length : `${MAX_LIVE} or more`}
             </Badge>
           )}
         </div>

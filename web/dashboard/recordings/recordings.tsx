@@ -30,8 +30,8 @@ export function Recordings() {
             title="Nothing is recorded yet"
             action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
           >
-            Turn on “Record its sessions” on a stream (More actions → Edit). Its next session is recorded from the first
-            frame.
+            Turn on “Record its sessions” on a stream (More actions → Edit the name). Its next session is recorded from
+            the first frame.
           </Empty>
         }
         caption="Recordings and clips"

@@ -15,7 +15,7 @@ import { END_WORDS } from '../parts/end-words.ts';
 const SHOWN = [
   ['all', 'All'],
   ['live', 'Live'],
-  ['ended', 'Ended'],
+  ['ended', 'Not live'],
 ] as const;
 const EVERY_MS = 10_000;
 
