@@ -21,6 +21,41 @@ export const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script
 export const axeOn = (page: Page): AxeBuilder =>
   new AxeBuilder({ page: page as never }).options({ resultTypes: ['violations'] }).setLegacyMode();
 
+/** What axe says about a page. */
+export interface Accessibility {
+  /** The broken rules, each with the elements that break it. */
+  readonly violations: readonly string[];
+  /** The ids of the rules that some element obeys. */
+  readonly passes: readonly string[];
+}
+
+/**
+ * Loads axe into a page, and returns a function that runs it there: all rules, or those with the given ids. {@link axeOn} loads it again each
+ * time, which takes longer than most of the runs. Axe is gone when the page is loaded again. It is run when no color changes any more: where
+ * motion is reduced, transitions last for a frame, and those of inherited colors follow each other from element to element.
+ */
+export async function loadAxe(page: Page): Promise<(rules?: readonly string[]) => Promise<Accessibility>> {
+  await axeOn(page).withRules('document-title').analyze();
+  return (values) => {
+    const options = { resultTypes: ['violations'], ...(values && { runOnly: { type: 'rule', values } }) };
+    return page.evaluate<Accessibility>(`(async () => {
+      while (document.getAnimations().some((each) => each instanceof CSSTransition)) await new Promise(requestAnimationFrame);
+      return axe.run(${JSON.stringify(options)});
+    })().then(({ violations, passes }) => ({
+      violations: violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' | ')),
+      passes: passes.map(({ id }) => id),
+    }))`);
+  };
+}
+
+/** Goes to an address of the dashboard without loading the page again, as a link in it does. */
+export async function goWithin(page: Page, href: string): Promise<void> {
+  await page.evaluate(`(() => {
+    history.pushState(null, '', ${JSON.stringify(href)});
+    dispatchEvent(new PopStateEvent('popstate'));
+  })()`);
+}
+
 /** The dashboard of a server without live streams. */
 export interface TestDashboard extends AsyncDisposable {
   readonly server: ServerProcess;
