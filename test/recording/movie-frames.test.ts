@@ -15,6 +15,7 @@ import {
   type ShownFrame,
   shifted,
   shownFrames,
+  shownFramesOf,
 } from '../support/numbered-frames.ts';
 import { assemble, type RecordedVolumes, recordVolumes, type Stretch } from '../support/recorded-volumes.ts';
 import { needs } from '../support/tools.ts';
@@ -55,13 +56,18 @@ const CASES: readonly Case[] = [
 ];
 
 /** A movie in a file of its own. */
-async function cutInto(folder: string, renditions: readonly RecordedVolumes[], span: CutSpan): Promise<string> {
+async function cutInto(
+  folder: string,
+  renditions: readonly RecordedVolumes[],
+  span: CutSpan,
+  name = 'movie',
+): Promise<string> {
   const cut = cutMovie(
     renditions.map(({ samples }) => samples),
     span,
   );
   assert.ok(cut);
-  const path = join(folder, 'movie.mp4');
+  const path = join(folder, `${name}.mp4`);
   await writeFile(path, assemble(cut, renditions));
   return path;
 }
@@ -100,16 +106,21 @@ for (const { what, audio, positions, ...options } of CASES) {
 
     it(`begins and ends with the frames that were asked for, at ${positions} positions`, async () => {
       await using folder = await mkdtempDisposable(join(tmpdir(), 'millrace-movie-'));
-      for (let position = 0; position < positions; position++) {
+      const spans = Array.from({ length: positions }, (_, position) => {
         // The 30 positions of the first case cover every remainder of the GOP's length, and lengths from one frame to more than two segments.
         const first = (position * 133) % 299;
-        const end = Math.min(300, first + 1 + ((position * 31) % 150));
-        const path = await cutInto(folder.path, renditions, {
-          from: times[first]! - 0.0005,
-          until: (times[end] ?? Infinity) - 0.0005,
-        });
-        assert.deepEqual(await shownFrames(path, options), all.slice(first, end), `frames ${first} to ${end}`);
-        const tracks = readMovie(await readFile(path));
+        return { first, end: Math.min(300, first + 1 + ((position * 31) % 150)) };
+      });
+      const paths = await Promise.all(
+        spans.map(({ first, end }, position) => {
+          const span = { from: times[first]! - 0.0005, until: (times[end] ?? Infinity) - 0.0005 };
+          return cutInto(folder.path, renditions, span, String(position));
+        }),
+      );
+      const shown = await shownFramesOf(paths, options);
+      for (const [position, { first, end }] of spans.entries()) {
+        assert.deepEqual(shown[position], all.slice(first, end), `frames ${first} to ${end}`);
+        const tracks = readMovie(await readFile(paths[position]!));
         assert.equal(tracks.length, 2);
         for (const { shownS } of tracks) {
           assert.ok(Math.abs(shownS - (end - first) / 30) < 0.025, `${shownS} s of ${end - first} frames`);
