@@ -34,7 +34,7 @@ export interface EventReaderOptions {
 }
 
 /** Whether the reader has left. Over HTTP/2, the response does not tell, but its stream does. */
-export function hasLeft(output: Writable & Partial<Pick<Http2ServerResponse, 'stream'>>): boolean {
+export function isReaderGone(output: Writable & Partial<Pick<Http2ServerResponse, 'stream'>>): boolean {
   return (output.stream ?? output).destroyed;
 }
 
@@ -82,7 +82,7 @@ export class EventReader implements TailReader {
   /** Whether nothing more can be written. */
   get #isOver(): boolean {
     const { output } = this.#options;
-    return output.writableEnded || hasLeft(output);
+    return output.writableEnded || isReaderGone(output);
   }
 
   /** Writes the stored events after the newest one that was written. Returns whether there are no more, and the reader is live. */
@@ -112,7 +112,7 @@ export class EventReader implements TailReader {
   /** Waits until the reader has taken what was written. */
   async #taken(): Promise<void> {
     const { output } = this.#options;
-    if (!output.writableNeedDrain || hasLeft(output)) return;
+    if (!output.writableNeedDrain || isReaderGone(output)) return;
     await new Promise<void>((resolve) => {
       const late = setTimeout(() => output.destroy(), PAGE_TIMEOUT_MS);
       const done = () => {

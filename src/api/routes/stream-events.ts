@@ -4,7 +4,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { ApiRoute } from '#api/api.ts';
 import { EVENT_QUERY, readEventFilter, readNumber } from '#api/event-query.ts';
-import { EventReader, hasLeft } from '#api/event-reader.ts';
+import { EventReader, isReaderGone } from '#api/event-reader.ts';
 import { EventTail } from '#api/event-tail.ts';
 import { presentedKey } from '#api/presented-key.ts';
 import { documentedOnly, type RawQuery } from '#api/query.ts';
@@ -84,7 +84,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     reply.hijack();
     const output = reply.raw;
     // Somebody who has left in the meantime would never be noticed, because the event `close` is over.
-    if (hasLeft(output)) return;
+    if (isReaderGone(output)) return;
     output.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
       'content-type': 'text/event-stream; charset=utf-8',
