@@ -10,7 +10,7 @@ const MAX_ADDRESSES = 10_000;
 const MINUTE_MS = 60_000;
 
 /** What came of an attempt. */
-export interface Attempt<Found> {
+interface Attempt<Found> {
   /** The seconds after which the address may try again, if its attempt was refused without a look at the secret; otherwise 0. */
   readonly waitS: number;
   /** What the secret stands for. Undefined when the attempt was refused, and when the secret is wrong. */
