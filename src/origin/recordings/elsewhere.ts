@@ -14,8 +14,8 @@ const HEADERS_TIMEOUT_MS = 15_000;
 /** The longest pause in an answer: as long as for a viewer that reads nothing, because then nothing is read from the other node either. */
 const BODY_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
-/** The most connections to one node. Each answer in progress needs one. */
-const MAX_CONNECTIONS = 256;
+/** The most connections to one node. Each answer in progress needs one, and so many answers may be in progress. */
+const MAX_CONNECTIONS = 1000;
 
 const PASSED_ON = [
   'accept-encoding',
@@ -43,6 +43,9 @@ const PASSED_BACK = [
   'vary',
 ] as const;
 
+/** Asks another node when it is the request's turn, which ends when the answer begins. */
+export type InTurn = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
+
 /** Passes requests for recordings on to other nodes. */
 export class RecordingsElsewhere implements AsyncDisposable {
   readonly #agent = new Agent({
@@ -61,23 +64,30 @@ export class RecordingsElsewhere implements AsyncDisposable {
    */
   async pass(
     reply: FastifyReply,
-    { origin, added, signal }: { origin: string; added: Readonly<Record<string, string>>; signal: AbortSignal },
+    {
+      origin,
+      added,
+      signal,
+      inTurn,
+    }: { origin: string; added: Readonly<Record<string, string>>; signal: AbortSignal; inTurn: InTurn },
   ): Promise<FastifyReply> {
     const { raw, headers } = reply.request;
     const { pathname, search } = new URL(raw.url ?? '/', 'http://here');
     const asked = pick(headers, PASSED_ON);
-    const answer = await this.#agent
-      .request({
-        origin,
-        path: `${pathname}${search}`,
-        method: raw.method === 'HEAD' ? 'HEAD' : 'GET',
-        headers: { ...asked, ...added },
-        signal,
-      })
-      .catch((error: unknown) => {
-        signal.throwIfAborted();
-        throw unreachableNode(error);
-      });
+    const answer = await inTurn(() =>
+      this.#agent
+        .request({
+          origin,
+          path: `${pathname}${search}`,
+          method: raw.method === 'HEAD' ? 'HEAD' : 'GET',
+          headers: { ...asked, ...added },
+          signal,
+        })
+        .catch((error: unknown) => {
+          signal.throwIfAborted();
+          throw unreachableNode(error);
+        }),
+    );
     return await sendStream(reply, answer.statusCode, pick(answer.headers, PASSED_BACK), answer.body, signal);
   }
 

@@ -25,7 +25,7 @@ import { isResourceName, isSealed } from '#origin/resource-name.ts';
 import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
 import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
 import type { Excerpt, Library, MovieViewer, Recorded } from '#recording/recording.ts';
-import type { RecordingsElsewhere } from './elsewhere.ts';
+import type { InTurn, RecordingsElsewhere } from './elsewhere.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
 import type { FoundRecording, Recordings } from './recordings.ts';
 import { sendFile } from './send-bytes.ts';
@@ -40,6 +40,8 @@ const MAX_TEXTS_AT_ONCE = 2;
 /** The most requests that may wait until files are made for them, of all viewers and of one host. */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_HOST = 20;
+/** The most requests for such files that wait for the answer of other nodes. The nodes count them all for the host of this one. */
+const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
 /** Texts about spans up to this length are made at once, because they take no time. */
 const SHORT_MS = 3_600_000;
 
@@ -136,6 +138,7 @@ class RecordingAnswers {
   readonly #reads = new HeldRequests(MAX_READS);
   readonly #turns = makingTurns(MAX_MADE_AT_ONCE);
   readonly #textTurns = makingTurns(MAX_TEXTS_AT_ONCE);
+  readonly #turnsElsewhere = makingTurns(MAX_MADE_ELSEWHERE);
   readonly #etags = new WeakMap<object, string>();
 
   constructor(context: OriginContext, options: RecordingRoutesOptions) {
@@ -163,11 +166,12 @@ class RecordingAnswers {
         retryAfterS: 5,
       });
     }
-    return await this.#read(reply, found, async (recorded, signal) => {
+    const isMade = !isPlaylist || parseSpanOf(request) !== undefined;
+    return await this.#read(reply, found, isMade, async (recorded, signal) => {
       const excerpt = excerptOf(found.asset);
-      const urlSpan = parseSpan(request.query as Readonly<Record<string, unknown>>);
-      const isSpanInUrl = urlSpan.from !== undefined || urlSpan.to !== undefined;
-      const span = narrow(excerpt, urlSpan, recorded);
+      const urlSpan = parseSpanOf(request);
+      const isSpanInUrl = urlSpan !== undefined;
+      const span = narrow(excerpt, urlSpan ?? NO_SPAN, recorded);
       const reading = { reply, signal, found, recorded, excerpt, span, isSpanInUrl, admission, ticket };
       return await this.#sendFile(reading, file, name);
     });
@@ -185,7 +189,7 @@ class RecordingAnswers {
     });
     if (!knows) throw gone();
     await this.#mustBeWatchable(request, found);
-    return await this.#read(reply, found, async (recorded, signal) => {
+    return await this.#read(reply, found, false, async (recorded, signal) => {
       const media = await recorded.media(rendition, name, excerptOf(asset));
       if (media === undefined) throw gone();
       const folder = proof === undefined ? rendition : `s/${proof}/${rendition}`;
@@ -237,10 +241,12 @@ class RecordingAnswers {
 
   /**
    * Opens a recording and answers from it, or passes the request on to the node that has it. The number of answers at a time is limited.
+   * @param isMade whether the answer is made for the request, for which the networks of viewers take turns
    */
   async #read(
     reply: FastifyReply,
     { origin, recording, subject }: FoundRecording,
+    isMade: boolean,
     answer: (recorded: Recorded, signal: AbortSignal) => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
     const { request } = reply;
@@ -253,7 +259,9 @@ class RecordingAnswers {
       // A request that another node has passed on is never passed on again.
       if (origin !== undefined && elsewhere !== undefined && !isNode) {
         const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
-        return await elsewhere.pass(reply, { origin, added, signal });
+        // For the other node all viewers of this one have the same address, so their networks take turns here.
+        const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(request.ip, ask, signal) : ask());
+        return await elsewhere.pass(reply, { origin, added, signal, inTurn });
       }
       const recorded = await library.open(recording.path, recording.isStored);
       if (recorded === undefined) throw gone();
@@ -448,6 +456,14 @@ function ticketFolder({ admission, ticket }: Reading): string {
   // A file below a ticket needs none in its URIs, because they are relative and so lead to files below the same ticket.
   const made = admission.restricted && ticket === undefined ? admission.ticket?.() : undefined;
   return made === undefined ? '' : `v/${made}/`;
+}
+
+const NO_SPAN: ReturnType<typeof parseSpan> = { from: undefined, to: undefined };
+
+/** The span that the URL of a request asks for. Undefined when it asks for none. */
+function parseSpanOf(request: FastifyRequest): ReturnType<typeof parseSpan> | undefined {
+  const span = parseSpan(request.query as Readonly<Record<string, unknown>>);
+  return span.from === undefined && span.to === undefined ? undefined : span;
 }
 
 /** Whether an excerpt has no bounds. The playlists of a whole recording are kept. */

@@ -102,11 +102,25 @@ const CLUSTER_SECRET = new Secret('shared by all nodes');
 /** Makes requests over a real connection. */
 function asker(port: number) {
   return async (
-    asked: string | { url: string; method?: string; headers?: Readonly<Record<string, string | string[] | undefined>> },
+    asked:
+      | string
+      | {
+          url: string;
+          method?: string;
+          headers?: Readonly<Record<string, string | string[] | undefined>>;
+          localAddress?: string;
+        },
   ) => {
-    const { url, method = 'GET', headers = {} } = typeof asked === 'string' ? { url: asked } : asked;
+    const {
+      url,
+      method = 'GET',
+      headers = {},
+      localAddress = '127.0.0.1',
+    } = typeof asked === 'string' ? { url: asked } : asked;
     const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
-    httpRequest({ port, path: url, method, headers, agent: false }, resolve).on('error', reject).end();
+    httpRequest({ host: '127.0.0.1', port, localAddress, path: url, method, headers, agent: false }, resolve)
+      .on('error', reject)
+      .end();
     const answer = await promise;
     const rawPayload = Buffer.concat((await answer.toArray()) as Buffer[]);
     const { statusCode } = answer;
@@ -752,6 +766,34 @@ test('a recording on the disk of another node is asked of that node, which check
   assert.match(redirected.headers.location!, /^source\.mp4\?jwt=/);
   assert.equal((await here.ask(`${here.folder}/sheet-9.jpg?jwt=${jwt}`)).statusCode, 404);
   assert.ok(there.watched.length >= 2, 'both playlists were counted there');
+});
+
+test('of many pictures of another node, that node is asked for no more than it lets one address wait for, and refuses none', async (t) => {
+  const asked: string[] = [];
+  const answers: (() => void)[] = [];
+  const node = fastify();
+  node.get('/*', async ({ url }, reply) => {
+    if (url.includes('index.m3u8')) return await reply.send('a playlist');
+    asked.push(url);
+    await new Promise<void>((resolve) => void answers.push(resolve));
+    return await reply.type('image/jpeg').send('a picture');
+  });
+  t.after(() => node.close());
+  await node.listen({ port: 0, host: '127.0.0.1' });
+  const { port } = node.server.address() as AddressInfo;
+  const { ask, folder } = await setUp(t, { elsewhere: `http://127.0.0.1:${port}` });
+  const viewers = ['127.0.0.1', '127.0.0.9'];
+  const posters = viewers.flatMap((localAddress) =>
+    Array.from({ length: 15 }, (_, second) => ask({ url: `${folder}/poster.jpg?at=${at(second)}`, localAddress })),
+  );
+  await waitFor(() => asked.length === 20, { what: 'twenty pictures to be asked for' });
+  assert.equal((await ask(`${folder}/index.m3u8`)).body, 'a playlist', 'which waits for no turn');
+  assert.equal(asked.length, 20);
+  for (let answered = 1; answered <= 30; answered += 1) {
+    answers.shift()!();
+    await waitFor(() => asked.length === Math.min(30, 20 + answered), { what: 'the next picture to be asked for' });
+  }
+  assert.ok((await Promise.all(posters)).every(({ statusCode }) => statusCode === 200));
 });
 
 test('a node that does not answer is a fault of the service, and no request goes on from a node that was asked by another', async (t) => {
