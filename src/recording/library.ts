@@ -11,11 +11,12 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
 import { extentOf } from './extent.ts';
 import { volumeName } from './index-file.ts';
+import { playlistSpan, type SegmentSpan } from './needed-segments.ts';
 import { type PlacedPicture, picturesName } from './picture-file.ts';
 import { posterAt, type SessionSpan, type StoryboardTile, tilesOf } from './pictures.ts';
 import { publicPlaylist } from './public-playlist.ts';
 import type { RecordingFileReader } from './reader/reader.ts';
-import { RecordedPlaylists, recordedInitName, recordedSegmentName, type SegmentSpan } from './recorded-playlists.ts';
+import { RecordedPlaylists, recordedInitName, recordedSegmentName } from './recorded-playlists.ts';
 import type { FileRecorders } from './recorders.ts';
 import type { ByteSource, Excerpt, Library, MovieViewer, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
 import { type RecordedRendition, RecordingIndex } from './recording-index.ts';
@@ -208,7 +209,7 @@ class OpenRecording implements Recorded {
     if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) {
       return playlists.whole(index, rendition, { skip, hasEnded: hasEnded || index.hasEnded });
     }
-    const span = spanOf(index, excerpt);
+    const span = playlistSpan(index, excerpt);
     if (span === undefined) return undefined;
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
     const text = playlists.excerpt(index, rendition, { span, startS });
@@ -254,7 +255,7 @@ class OpenRecording implements Recorded {
     if (init !== undefined) return { ...bytesSource(init.bytes), contentType };
     const number = Number.parseInt(name, 10);
     if (name !== recordedSegmentName(number) || !isListed(rendition, number)) return undefined;
-    const span = spanOf(index, excerpt);
+    const span = playlistSpan(index, excerpt);
     if (span === undefined || number < span.first || number > span.last) return undefined;
     const segment = rendition.segments.at(rendition.segments.indexOf(number));
     if (segment === undefined) return { ...bytesSource(EMPTY_SEGMENT), contentType };
@@ -298,7 +299,7 @@ class OpenRecording implements Recorded {
 
   #tilesOf(excerpt: Excerpt): ReturnType<typeof tilesOf> {
     const index = this.#index;
-    const span = spanOf(index, excerpt);
+    const span = playlistSpan(index, excerpt);
     if (index.leader === undefined || span === undefined) return { tiles: [], endS: 0 };
     return tilesOf(index.pictures, index.leader, span, this.#sessionSpanOf(excerpt));
   }
@@ -315,7 +316,7 @@ class OpenRecording implements Recorded {
   /** Makes a picture of the segment that is shown at a time, for an excerpt in which no poster was made. */
   async #still(excerpt: Excerpt, at?: Milliseconds): Promise<Uint8Array | undefined> {
     const { leader } = this.#index;
-    const span = spanOf(this.#index, excerpt);
+    const span = playlistSpan(this.#index, excerpt);
     if (leader?.track.kind !== 'video' || span === undefined) return undefined;
     const { segments, completeCount } = leader;
     const wanted = Math.min(at === undefined ? 0 : segments.indexAt(at), completeCount - 1);
@@ -354,25 +355,6 @@ class OpenRecording implements Recorded {
     };
     return { sizeBytes, read: (from, until, signal) => read(this.#shelf.reader, this.#path, from, until, signal) };
   }
-}
-
-/**
- * The segments that an excerpt needs. They begin with the last one at or before its start that a decoder can start with. The segments of
- * the leading rendition decide for all renditions. Undefined when there is nothing in the excerpt.
- */
-function spanOf({ leader }: RecordingIndex, { fromMs, untilMs }: Excerpt): SegmentSpan | undefined {
-  if (leader === undefined || leader.completeCount === 0) return undefined;
-  const { segments, completeCount } = leader;
-  const first = fromMs === undefined ? 0 : segments.indexAt(fromMs);
-  const last = untilMs === undefined ? completeCount - 1 : Math.min(completeCount - 1, segments.indexBefore(untilMs));
-  if (first > last) return undefined;
-  let start = first;
-  while (start > 0 && !segments.at(start)!.independent) start -= 1;
-  return {
-    first: fromMs === undefined ? 0 : segments.at(start)!.number,
-    // The audio may have segments after the last one of the video.
-    last: untilMs === undefined ? Number.MAX_SAFE_INTEGER : segments.at(last)!.number,
-  };
 }
 
 /** Whether the playlist of a rendition lists the segment with a number, even if only as a gap. */

@@ -2,8 +2,8 @@
  * Selects the pictures of a recording that belong to an excerpt.
  */
 
+import type { SegmentSpan } from './needed-segments.ts';
 import type { PlacedPicture } from './picture-file.ts';
-import type { SegmentSpan } from './recorded-playlists.ts';
 import type { RecordedRendition } from './recording-index.ts';
 
 /** A tile of a storyboard, with its position in the playlist of an excerpt, in seconds. */

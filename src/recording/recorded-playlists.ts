@@ -6,13 +6,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import * as tags from '#hls/tags.ts';
+import type { SegmentSpan } from './needed-segments.ts';
 import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
-
-/** The numbers of the first and the last segment that an excerpt needs, in any rendition. */
-export interface SegmentSpan {
-  readonly first: number;
-  readonly last: number;
-}
 
 /** The name of a segment, relative to the folder of its rendition. */
 export const recordedSegmentName = (number: number): string => `${number}.m4s`;

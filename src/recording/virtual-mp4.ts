@@ -8,6 +8,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import { volumeName } from './index-file.ts';
 import type { MovieFile, MovieRequest } from './movie-file.ts';
 import { LITERAL } from './movie-layout.ts';
+import { movieSpan } from './needed-segments.ts';
 import type { RecordingFileReader } from './reader/reader.ts';
 import { firstIndex } from './recorded-samples.ts';
 import type { Excerpt, MovieViewer, VirtualFile } from './recording.ts';
@@ -224,16 +225,11 @@ function movieRequest(
   const [leader] = tracks;
   const end = index.hasEnded ? Infinity : movieEnd(index, rendition);
   if (leader === undefined || end === undefined) return undefined;
-  const { segments } = leader;
   const fromMs = excerpt.fromMs ?? -Infinity;
   const untilMs = Math.min(excerpt.untilMs ?? Infinity, end);
-  // The segment before the excerpt is needed as well. In an open GOP, frames that are shown before a segment's first keyframe depend on the
-  // keyframe before it. The audio decoder needs some packets before the first audible one.
-  let first = fromMs === -Infinity ? 0 : Math.max(0, segments.indexAt(fromMs) - 1);
-  while (first > 0 && segments.at(first)?.independent !== true) first -= 1;
-  const fromSegment = segments.at(first)?.number;
-  if (fromSegment === undefined || fromMs >= untilMs) return undefined;
-  const untilSegment = untilMs === Infinity ? Infinity : lastNeeded(leader, untilMs) + 1;
+  const needed = movieSpan(leader, { fromMs: excerpt.fromMs, untilMs: untilMs === Infinity ? undefined : ms(untilMs) });
+  if (needed === undefined || fromMs >= untilMs) return undefined;
+  const [fromSegment, untilSegment] = [needed.first, needed.last + 1];
   return {
     recording: path,
     renditions: tracks.map(({ id }) => id),
@@ -249,15 +245,4 @@ function movieRequest(
 function expectedSamples({ data, segments }: RecordedRendition, wanted: number): number {
   const average = data.samples / Math.max(1, segments.count);
   return Math.ceil(Math.min(data.samples, 1.1 * average * wanted));
-}
-
-/** The number of the last segment that has frames which are shown before a time. */
-function lastNeeded({ segments }: RecordedRendition, untilMs: number): number {
-  // Times in the index are whole milliseconds.
-  const index = segments.indexAt(untilMs - 1);
-  const last = segments.at(index);
-  if (last === undefined) return Infinity;
-  // Some frames of the next segment may be shown before its keyframe. They are needed when the excerpt ends before this segment does.
-  const isCut = last.programDateTimeMs + last.durationS * 1000 > untilMs + 1;
-  return (isCut ? segments.at(index + 1) : undefined)?.number ?? last.number;
 }

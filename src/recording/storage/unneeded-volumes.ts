@@ -1,8 +1,10 @@
 /**
  * Finds the volumes of a deleted recording that its clips do not need.
  */
+import { ms } from '#lib/units.ts';
 import { volumeName } from '#recording/index-file.ts';
-import type { RecordingIndex } from '#recording/recording-index.ts';
+import { movieSpan } from '#recording/needed-segments.ts';
+import type { RecordedRendition, RecordingIndex } from '#recording/recording-index.ts';
 
 /** A span of the media whose volumes are kept, in milliseconds of wall-clock time. */
 export interface KeptSpan {
@@ -11,18 +13,18 @@ export interface KeptSpan {
 }
 
 /**
- * The names of the volumes that have no segment in one of the spans or next to one. The segments next to a span are needed, because a clip
- * begins with the keyframe before its first frame, and the segments of renditions do not begin at exactly the same time. A volume that the
- * index does not describe is not among them: of a recording that is still being uploaded, the bucket has volumes before their index.
+ * The names of the volumes that have no segment which one of the spans needs. The segment after a span is needed, because the segments of
+ * renditions do not begin at exactly the same time. A volume that the index does not describe is not among them: of a recording that is
+ * still being uploaded, the bucket has volumes before their index.
  */
 export function unneededVolumes(index: RecordingIndex, spans: readonly KeptSpan[]): ReadonlySet<string> {
   const all = new Set<string>();
   const needed = new Set<string>();
-  for (const { id, segments } of index.renditions) {
+  for (const rendition of index.renditions) {
+    const { id, segments } = rendition;
     for (const volume of new Set(segments.columns.volumes.subarray(0, segments.count))) all.add(volumeName(id, volume));
     for (const { fromMs, untilMs } of spans) {
-      const first = Math.max(0, segments.indexAt(fromMs) - 1);
-      for (let at = first; at < segments.count; at += 1) {
+      for (let at = segments.indexFrom(firstNeeded(index, rendition, fromMs)); at < segments.count; at += 1) {
         const { volume, programDateTimeMs } = segments.at(at)!;
         needed.add(volumeName(id, volume));
         if (programDateTimeMs >= untilMs) break;
@@ -30,4 +32,13 @@ export function unneededVolumes(index: RecordingIndex, spans: readonly KeptSpan[
     }
   }
   return all.difference(needed);
+}
+
+/**
+ * The number of the first segment of a rendition that a span needs: of two, the earlier one. The keyframe that an MP4 begins with is found
+ * among the segments of the rendition itself, and that of a playlist, which is never before the MP4's, among those of the leading one.
+ */
+function firstNeeded({ leader }: RecordingIndex, rendition: RecordedRendition, fromMs: number): number {
+  const firsts = [rendition, leader ?? rendition].map((each) => movieSpan(each, { fromMs: ms(fromMs) })?.first);
+  return Math.min(...firsts.map((number) => number ?? Infinity));
 }
