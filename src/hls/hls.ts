@@ -204,6 +204,11 @@ export interface Presentation extends SessionOutput, Disposable {
    */
   offer(renditionIds: readonly RenditionId[]): void;
   /**
+   * Shows what there is, without waiting for any other rendition, because the publisher leaves. Without a first part nothing is shown, and
+   * `onFirstPart` is not called.
+   */
+  showNow(): void;
+  /**
    * Attaches a sink, which receives everything that is packaged from now on: first the init segments, then each rendition from its next
    * segment on. Disposing the result detaches the sink.
    */

@@ -97,6 +97,10 @@ class LivePresentation implements Presentation, MemoryHolder {
     this.#announce();
   }
 
+  showNow(): void {
+    if (this.#phase === 'live') this.#announce({ isPatient: false });
+  }
+
   attach(sink: PartSink): Disposable {
     const inits = [...this.#renditions].flatMap(([id, { packager }]) =>
       packager.inits.map((init) => [id, init] as const),
@@ -197,14 +201,17 @@ class LivePresentation implements Presentation, MemoryHolder {
       return;
     }
     this.#phase = 'ended';
-    this.#becomeReady();
+    this.#becomeReady({ isPatient: false });
     for (const each of this.#renditions.values()) each.changed();
     this.#waiting.wake();
   }
 
-  /** Wakes all waiting requests and reports what is due, once the state is consistent again. */
-  #announce(): void {
-    const first = this.#becomeReady();
+  /**
+   * Wakes all waiting requests and reports what is due, once the state is consistent again.
+   * @param options.isPatient whether renditions whose first part is still to come are waited for
+   */
+  #announce({ isPatient = true } = {}): void {
+    const first = this.#becomeReady({ isPatient });
     let changed = first;
     for (const rendition of this.#renditions.values()) {
       if (rendition.announce()) changed = true;
@@ -216,7 +223,7 @@ class LivePresentation implements Presentation, MemoryHolder {
   }
 
   /** Fixes what all playlists must have in common, as soon as it is known. @returns whether that happened now */
-  #becomeReady(): boolean {
+  #becomeReady({ isPatient }: { readonly isPatient: boolean }): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
     const listed = renditions.filter((each) => each.hasParts);
@@ -224,7 +231,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     const leadS = this.#leadS;
     const startS = Math.min(...listed.map(({ packager }) => packager.window.segments[0]?.startS ?? leadS));
     const partTargetS = Math.max(PART_LENGTH_S, ...renditions.map(({ packager }) => packager.partTargetS ?? 0));
-    if (this.#phase === 'live' && this.#isAwaited(listed, { leadS, startS })) return false;
+    if (isPatient && this.#isAwaited(listed, { leadS, startS })) return false;
     const { targetDurationS, profiles } = this.#options;
     // The renditions of profiles with few frames a second may come later.
     const later = profiles.flatMap(({ fps, fpsDen = 1 }) => (fps === 0 ? [] : largestPartTargetS(fps / fpsDen)));

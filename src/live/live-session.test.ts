@@ -54,6 +54,7 @@ function setUp({
   profiles = [] as readonly Profile[],
   recorder = undefined as Recorder | undefined,
   onState = () => {},
+  onRecording = () => {},
 } = {}) {
   let now = 1_000_000;
   /** How far the wall clock was set back, in milliseconds. */
@@ -79,7 +80,10 @@ function setUp({
   const session = new RtmpSession(
     {
       record,
-      beginRecording: () => recorder ?? assert.fail('nothing is recorded'),
+      beginRecording: () => {
+        onRecording();
+        return recorder ?? assert.fail('nothing is recorded');
+      },
       onRecorded: () => {},
       createPresentation: (given) => {
         callbacks = given;
@@ -276,6 +280,57 @@ test('a session whose publisher is lost before the first part ends', () => {
   session.begin([VIDEO_TRACK]);
   session.publisherLost();
   assert.equal(session.state.phase === 'ended' && session.state.reason, 'no_media');
+});
+
+test('a session that still waits for its renditions is shown, and so is live, before it ends or waits for its publisher', () => {
+  const leave = (how: (session: LiveSession) => void) => {
+    const { session, presentation, phases, firstPart } = setUp();
+    mock.method(presentation, 'showNow', firstPart);
+    session.begin([VIDEO_TRACK]);
+    session.send(key(0));
+    how(session);
+    return phases;
+  };
+  assert.deepEqual(
+    leave((session) => session.end('unpublished')),
+    ['live', 'ended'],
+  );
+  assert.deepEqual(
+    leave((session) => session.publisherLost()),
+    ['live', 'reconnecting'],
+  );
+});
+
+test('a presentation that fails when it is to be shown does not keep the session from its end', () => {
+  const { session, presentation, phases, lines } = setUp();
+  mock.method(presentation, 'showNow', () => {
+    throw new Error('a fault for this test');
+  });
+  session.begin([VIDEO_TRACK]);
+  session.end('unpublished');
+  assert.deepEqual(phases, ['ended']);
+  assert.equal(lines.filter(({ message }) => message.startsWith('internal error')).length, 1);
+});
+
+test('a recording begins once its session is shown, and one that never is leaves none', () => {
+  for (const isShown of [true, false]) {
+    let begun = 0;
+    const { session, firstPart } = setUp({ recorder: idleRecorder(), onRecording: () => void begun++ });
+    session.begin([VIDEO_TRACK]);
+    session.send(key(0));
+    assert.equal(begun, 0);
+    if (isShown) firstPart();
+    session.end('unpublished');
+    assert.equal(begun, Number(isShown));
+  }
+});
+
+test('a session that is resumed after a restart continues its recording before its publisher is back', () => {
+  let begun = 0;
+  const state = { phase: 'reconnecting', until: ms(1_030_000) } as const;
+  const { session } = setUp({ state, recorder: idleRecorder(), onRecording: () => void begun++ });
+  assert.equal(begun, 1);
+  session.end('reconnect_window_elapsed');
 });
 
 test('after a jump of timestamps media continues at the next keyframe, after a discontinuity, with gaps in between', () => {
@@ -867,16 +922,23 @@ function idleTranscoders() {
   return { opened, openTranscoder };
 }
 
+/** A recorder that writes nothing. */
+function idleRecorder(changes: Partial<Recorder> = {}): Recorder {
+  const extent = { durationS: 0, sizeBytes: 0, fromMs: undefined, untilMs: undefined, tracks: [] };
+  return { extent, write: () => {}, picture: () => {}, end: async () => extent, pause: async () => {}, ...changes };
+}
+
 test('a recorder that fails at a picture does not end the session', () => {
-  const recorder = {
+  const recorder = idleRecorder({
     picture: () => {
       throw new Error('a fault for this test');
     },
-  } as unknown as Recorder;
+  });
   const { opened, openTranscoder } = idleTranscoders();
-  const { session, lines, ended } = setUp({ recorder, openTranscoder, profiles: DEFAULT_PROFILES });
+  const { session, firstPart, lines, ended } = setUp({ recorder, openTranscoder, profiles: DEFAULT_PROFILES });
   session.begin([VIDEO_TRACK]);
   session.send(key(0));
+  firstPart();
   opened.callbacks!.onPicture({ kind: 'tile', atS: 1, jpeg: Uint8Array.of(0xff, 0xd8) });
   assert.notEqual(session.state.phase, 'ended');
   assert.deepEqual(ended, []);

@@ -18,7 +18,6 @@ import type { Clock } from '#lib/clock.ts';
 import { LateTicks } from '#lib/late-ticks.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
-import type { Picture } from '#media/picture.ts';
 import type { SessionOutput } from '#media/session-event.ts';
 import type { Track, TrackId } from '#media/track.ts';
 import type { Recorder, RecordingExtent, RecordingRequest } from '#recording/recording.ts';
@@ -31,6 +30,7 @@ import { GapLog } from './gap-log.ts';
 import { type Guard, guarded, guardWith } from './guard.ts';
 import { SampleRing } from './sample-ring.ts';
 import { SessionMedia } from './session-media.ts';
+import { SessionRecording } from './session-recording.ts';
 import { SessionWarnings } from './session-warnings.ts';
 import { codecsOf, leaderOf } from './track-selection.ts';
 import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts';
@@ -66,7 +66,7 @@ export interface LiveSessionOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly errors: InternalErrors;
-  /** Begins the session's recording. Called once, and only if the session is recorded. */
+  /** Begins the session's recording. Called at most once, when a session that is recorded is shown for the first time. */
   readonly beginRecording: (request: RecordingRequest) => Recorder;
   /** Called when the end of its recording is durable. */
   readonly onRecorded: (session: Session, extent: RecordingExtent) => void;
@@ -95,7 +95,7 @@ export class LiveSession implements AsyncDisposable {
   readonly #logger: Logger;
   readonly #media: SessionMedia;
   readonly #warnings: SessionWarnings;
-  readonly #recorder: Recorder | undefined;
+  readonly #recording: SessionRecording | undefined;
   readonly #samples = new SampleRing();
   #peakViewers: number;
   #name: string;
@@ -125,12 +125,14 @@ export class LiveSession implements AsyncDisposable {
       onFirstPart: () => {
         this.#hasPlayed = true;
         this.#apply({ type: 'first_part', at: clock.now() });
+        this.#toRecording((recording) => recording.begin());
       },
       onMemoryExhausted: () => this.#guard('session', () => this.endByService('media_memory_exhausted')),
       onSinkFailed: (error) => options.errors.note('session', error),
     });
     this.#warnings = new SessionWarnings(options);
-    this.#recorder = this.#beginRecording();
+    this.#recording = this.#openRecording();
+    if (state.phase !== 'starting') this.#toRecording((recording) => recording.begin());
     this.#media = new SessionMedia({
       owner,
       profiles: record.profiles,
@@ -149,7 +151,7 @@ export class LiveSession implements AsyncDisposable {
       onStart: () => this.#onMediaStart(),
       onUnusableTimestamps: () => this.endByService('timestamps_unusable'),
       onOffered: (renditions) => this.presentation.offer(renditions),
-      onPicture: (picture) => this.#recordPicture(picture),
+      onPicture: (picture) => this.#toRecording((recording) => recording.picture(picture)),
       onOutputFailed: (output, error) => this.#outputFailed(output, error),
     });
     this.#media.attach(this.presentation);
@@ -305,12 +307,13 @@ export class LiveSession implements AsyncDisposable {
   }
 
   /**
-   * Waits for the publisher after its connection was lost. A session without a first part ends instead, with `no_media`. A publisher that
+   * Waits for the publisher after its connection was lost. A session with nothing to show ends instead, with `no_media`. A publisher that
    * came back and was lost again before its first keyframe does not extend the reconnect window.
    */
   publisherLost(): void {
     this.#publisher = { type: 'absent', giveUpAt: this.#publisher.giveUpAt };
     if (this.#state.phase === 'reconnecting') return;
+    this.#showWhatThereIs();
     if (this.#state.phase !== 'live') {
       this.end('no_media');
       return;
@@ -328,6 +331,7 @@ export class LiveSession implements AsyncDisposable {
    * Ends the session. Its playlists end (EXT-X-ENDLIST), and can be fetched until the session is retired. A second call changes nothing.
    */
   end(reason: EndReason): void {
+    this.#showWhatThereIs();
     if (this.#state.phase === 'ended') return;
     this.#stopPacing();
     this.#guard('session', () => this.#apply({ type: 'end', at: this.#options.clock.now(), reason }));
@@ -351,6 +355,16 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase !== 'ended') await this.#pauseRecording();
   }
 
+  /** Shows a session whose renditions are still waited for when its publisher leaves. It has a row in the store from then on. */
+  #showWhatThereIs(): void {
+    if (this.#state.phase !== 'starting') return;
+    try {
+      this.presentation.showNow();
+    } catch (error) {
+      this.#options.errors.note('session', error);
+    }
+  }
+
   /** Ends the media, and then its recording. */
   async #finish(): Promise<void> {
     try {
@@ -360,7 +374,7 @@ export class LiveSession implements AsyncDisposable {
       this.#guard('session', () => this.presentation[Symbol.dispose]()); // answers the requests that wait for parts
     }
     try {
-      const extent = await this.#recorder?.end();
+      const extent = await this.#recording?.end();
       if (extent !== undefined) this.#options.onRecorded(this.record, extent);
     } catch (error) {
       // When the disk fails, the recording is settled later.
@@ -370,30 +384,33 @@ export class LiveSession implements AsyncDisposable {
 
   async #pauseRecording(): Promise<void> {
     try {
-      await this.#recorder?.pause();
+      await this.#recording?.pause();
     } catch (error) {
       this.#logger.warn({ err: error }, 'the recording may lack its last seconds');
     }
   }
 
-  #beginRecording(): Recorder | undefined {
+  #openRecording(): SessionRecording | undefined {
     const { record, beginRecording, targetDurationS } = this.#options;
     if (record.recordingPath === undefined) return undefined;
-    const recorder = beginRecording({
-      sessionId: record.id,
-      path: record.recordingPath,
-      epoch: ms(record.createdAt - LEAD_IN_MS),
-      targetDurationS,
-      warn: (code, isRaised) => (isRaised ? this.#warnings.raise({ code }) : this.#warnings.clear(code)),
+    const recording = new SessionRecording({
+      request: {
+        sessionId: record.id,
+        path: record.recordingPath,
+        epoch: ms(record.createdAt - LEAD_IN_MS),
+        targetDurationS,
+        warn: (code, isRaised) => (isRaised ? this.#warnings.raise({ code }) : this.#warnings.clear(code)),
+      },
+      begin: beginRecording,
     });
-    this.presentation.attach(recorder);
-    return recorder;
+    this.presentation.attach(recording);
+    return recording;
   }
 
-  /** Gives a picture to the recorder, which must not end the session, whatever it throws. */
-  #recordPicture(picture: Picture): void {
+  /** Gives something to the recording, which must not end the session, whatever it throws. */
+  #toRecording(give: (recording: SessionRecording) => void): void {
     try {
-      this.#recorder?.picture(picture);
+      if (this.#recording !== undefined) give(this.#recording);
     } catch (error) {
       this.#options.errors.note('session', error);
     }

@@ -126,6 +126,18 @@ describe('a playlist', () => {
     assert.match((await feed.multivariant()) ?? '', /source\.m3u8/);
   });
 
+  test('waits for nothing when the publisher leaves, and shows what there is', async () => {
+    const feed = new Feed({ ...both, beforeTracks: (presentation) => presentation.offer(['small']) });
+    feed.presentation.showNow();
+    assert.equal(await feed.multivariant(), undefined, 'there is nothing to show yet');
+    assert.equal(feed.firstParts, 0);
+    feed.play(3);
+    assert.equal(await feed.multivariant(), undefined);
+    feed.presentation.showNow();
+    assert.equal(feed.firstParts, 1);
+    assert.match((await feed.multivariant()) ?? '', /source\.m3u8/);
+  });
+
   test('of a session resumed after a restart is held until the publisher is back, also by its old name', async () => {
     const held: Promise<PlaylistAnswer>[] = [];
     const feed = new Feed({

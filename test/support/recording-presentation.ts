@@ -26,6 +26,7 @@ export function recordingPresentation(options: Partial<PresentationOptions> = {}
     isRequired: true,
     write: (renditionId, event) => void told.push({ ...event, renditionId }),
     offer: (renditionIds) => void told.push({ type: 'offer', renditionIds }),
+    showNow: () => {},
     attach: () => ({ [Symbol.dispose]: () => {} }),
     multivariant: unasked,
     playlist: unasked,

@@ -231,6 +231,20 @@ function recordings(fixture: Fixture): void {
     ]);
   });
 
+  it('is reported from its beginning to its end when the session has ended before it was stored', async () => {
+    const { store, user } = fixture;
+    const { streamId } = await recorded(fixture, ENDED);
+    await eventsOf(fixture, { streamId });
+    const events = await store.events.list(user.id, { limit: 1000, direction: 'asc', filter: { streamId } });
+    assert.deepEqual(typesOf(events).slice(-5), [
+      'session.started',
+      'recording.started',
+      'asset.created',
+      'session.ended',
+      'recording.waiting',
+    ]);
+  });
+
   it('lists what a node must still complete, oldest first', async () => {
     const { store } = fixture;
     const node = someNode();

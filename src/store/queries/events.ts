@@ -284,6 +284,7 @@ export function reportActivity(
 /**
  * The queries that add the events for a change of a session's phase, to be run in the same write. The write must have changed the session's
  * row.
+ * @returns the query for the start of the session, the one for its end, and the one that notes that both are reported
  */
 export function reportPhase(
   events: EventQueries,
@@ -296,7 +297,7 @@ export function reportPhase(
     readonly sessionId: SessionId;
     readonly at?: Milliseconds | null;
   },
-): Query[] {
+): readonly [Query, Query, Query] {
   return [
     events.reportStart({ id: start, session_id: sessionId, at }),
     events.reportEnd({ id: end, session_id: sessionId }),

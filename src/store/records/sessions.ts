@@ -35,15 +35,22 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
   const assets = assetQueries(engine);
 
   /** The queries that add the events for what a write changed in a session's phase. */
-  const reported = (sessionId: SessionId, at?: Milliseconds): Query[] =>
+  const reported = (sessionId: SessionId, at?: Milliseconds) =>
     reportPhase(events, { ids: [newEventId(), newEventId()], sessionId, at: at ?? null });
 
-  /** The queries that go with every creation of a session, in the same write. */
-  const alsoCreated = (session: Session, at?: Milliseconds): Query[] => [
-    ...reported(session.id, at),
-    ...(session.recordingPath === undefined ? [] : createRecording(assets, session.id, at ?? null)),
-    ...(session.phase === 'ended' ? endRecording(assets, session.id, session.endedAt) : []),
-  ];
+  /**
+   * The queries that go with every creation of a session, in the same write. A short session may have ended already. Then everything about
+   * its beginning is reported before its end.
+   */
+  function alsoCreated(session: Session, at?: Milliseconds): Query[] {
+    const [start, ...end] = reported(session.id, at);
+    return [
+      start,
+      ...(session.recordingPath === undefined ? [] : createRecording(assets, session.id, at ?? null)),
+      ...end,
+      ...(session.phase === 'ended' ? endRecording(assets, session.id, session.endedAt) : []),
+    ];
+  }
 
   /**
    * Creates a session of a stream that no other node has claimed. When another node has claimed the stream, an existing session is changed,
@@ -84,7 +91,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     async change(id, change, writer) {
       const row = rowOfSessionChange(change);
       if (Object.keys(row).length === 0) return true;
-      const reports = change.phase === undefined ? [] : reported(id);
+      const reports: Query[] = change.phase === undefined ? [] : [...reported(id)];
       if (change.phase === 'ended') reports.push(...endRecording(assets, id, change.endedAt));
       if (writer === undefined) {
         const [changed] = await runner.write([sessions.change({ id, ...row }), ...reports]);
