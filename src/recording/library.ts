@@ -7,11 +7,12 @@ import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { renderMultivariantPlaylist } from '#hls/multivariant-playlist.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
+import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
 import { extentOf } from './extent.ts';
 import { volumeName } from './index-file.ts';
-import { playlistSpan, type SegmentSpan } from './needed-segments.ts';
+import { isComplete, isCompleteSoon, playlistSpan, type SegmentSpan } from './needed-segments.ts';
 import { type PlacedPicture, picturesName } from './picture-file.ts';
 import { posterAt, type SessionSpan, type StoryboardTile, tilesOf } from './pictures.ts';
 import { publicPlaylist } from './public-playlist.ts';
@@ -28,6 +29,10 @@ import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 /** The memory of an open recording: its own, and that of each picture and each segment of a rendition, with its lines in playlists. */
 const OPEN_BYTES = { recording: 8192, picture: 100, segment: 200 } as const;
+/** How long the end of an excerpt is waited for, in target durations: that of its last segment, and that by which renditions are behind. */
+const COMPLETED_WITHIN_TARGETS = 2;
+/** How often it is looked for, in milliseconds. */
+const LOOK_MS = 100;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
 /** The most bytes of a segment that are read for a picture of its first frame. */
@@ -70,7 +75,9 @@ export class RecordingLibrary implements Library {
     }
     if (recorder !== undefined) {
       await recorder.opened;
-      return this.#keep(path, new OpenRecording(path, { ...recorder.request, recording: recorder }, this.#shelf));
+      const { epoch, targetDurationS } = recorder.request;
+      const source = { epoch, targetDurationS, recording: recorder, mayGrow: true };
+      return this.#keep(path, new OpenRecording(path, source, this.#shelf));
     }
     const opening = this.#opening.get(path) ?? this.#load(path, isStored);
     this.#opening.set(path, opening);
@@ -91,7 +98,8 @@ export class RecordingLibrary implements Library {
     if (found === undefined) return undefined;
     const { epoch, targetDurationS } = found.manifest;
     const recording = { index: new RecordingIndex(found.index) };
-    return this.#keep(path, new OpenRecording(path, { epoch: ms(epoch), targetDurationS, recording }, this.#shelf));
+    const source = { epoch: ms(epoch), targetDurationS, recording, mayGrow: false };
+    return this.#keep(path, new OpenRecording(path, source, this.#shelf));
   }
 
   #keep(path: MediaPath, opened: OpenRecording): OpenRecording {
@@ -115,6 +123,8 @@ interface RecordingSource {
   readonly targetDurationS: number;
   /** The owner of the index: a recorder, which may replace it, or an object that only holds the index of a recording that does not run. */
   readonly recording: { readonly index: RecordingIndex };
+  /** Whether the index grows while it is open. */
+  readonly mayGrow: boolean;
 }
 
 /** A recording that is open. */
@@ -177,6 +187,15 @@ class OpenRecording implements Recorded {
     );
   }
 
+  async completed(excerpt: Excerpt, signal: AbortSignal): Promise<void> {
+    const { mayGrow, targetDurationS } = this.#source;
+    const turns = (COMPLETED_WITHIN_TARGETS * targetDurationS * 1000) / LOOK_MS;
+    for (let turn = 0; mayGrow && turn < turns && isCompleteSoon(this.#index, excerpt); turn += 1) {
+      await pause(LOOK_MS, signal);
+      signal.throwIfAborted();
+    }
+  }
+
   async prepare(id: string): Promise<void> {
     const rendition = this.#index.rendition(id);
     if (rendition !== undefined) await this.#playlistsOf(id).prepare(this.#index, rendition);
@@ -212,8 +231,10 @@ class OpenRecording implements Recorded {
     const span = playlistSpan(index, excerpt);
     if (span === undefined) return undefined;
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
-    const text = playlists.excerpt(index, rendition, { span, startS });
-    return text === undefined ? undefined : new PlaylistText(text, true);
+    const isRunning = !(hasEnded || index.hasEnded);
+    const isWhole = !isRunning || isComplete(index, excerpt);
+    const text = playlists.excerpt(index, rendition, { span, startS, isRunning, isComplete: isWhole });
+    return text === undefined ? undefined : new PlaylistText(text, isWhole);
   }
 
   /** @param id the id of a rendition of this recording */

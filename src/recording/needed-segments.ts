@@ -3,7 +3,14 @@
  * clips.
  */
 import type { Excerpt } from './recording.ts';
-import type { RecordedRendition, RecordingIndex } from './recording-index.ts';
+import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
+
+/** Times in the index are whole milliseconds. */
+const ROUNDED_MS = 1;
+/** How many segments a rendition may be behind the leading one, because its encoder takes its time. */
+const MOST_BEHIND = 4;
+
+const endMsOf = ({ programDateTimeMs, durationS }: RecordedSegment): number => programDateTimeMs + durationS * 1000;
 
 /** The numbers of the first and the last segment that an excerpt needs. */
 export interface SegmentSpan {
@@ -30,6 +37,42 @@ export function playlistSpan({ leader }: RecordingIndex, { fromMs, untilMs }: Ex
 }
 
 /**
+ * Whether the playlists of an excerpt of a running recording have everything: no segment of the excerpt will be added or become longer, in
+ * any rendition.
+ */
+export function isComplete({ leader, renditions, hasEnded }: RecordingIndex, { untilMs }: Excerpt): boolean {
+  if (hasEnded) return true;
+  if (leader === undefined || untilMs === undefined) return false;
+  const { segments, completeCount } = leader;
+  const at = segments.indexBefore(untilMs);
+  const last = segments.at(at);
+  if (last === undefined) return segments.count > 0;
+  // Another segment of the excerpt may follow unless one has begun after the excerpt, or this one reaches its end.
+  const isReached = at + 1 < segments.count || endMsOf(last) >= untilMs - ROUNDED_MS;
+  if (at >= completeCount || !isReached) return false;
+  const newest = segments.at(segments.count - 1)!.number;
+  return renditions.every((rendition) => {
+    const own = rendition.segments.at(rendition.segments.count - 1);
+    // One that is behind by more has ended, or has lost these segments.
+    if (own === undefined || newest - own.number > MOST_BEHIND) return true;
+    return own.number > last.number || (own.number === last.number && !rendition.data.isOpen);
+  });
+}
+
+/**
+ * Whether the playlists of an excerpt of a running recording will soon have more of what is recorded by now: the end of the excerpt, or its
+ * only segment, is recorded but not complete.
+ */
+export function isCompleteSoon(index: RecordingIndex, excerpt: Excerpt): boolean {
+  const { segments } = index.leader ?? {};
+  const newest = segments?.at(segments.count - 1);
+  if (newest === undefined || isComplete(index, excerpt)) return false;
+  const { fromMs = 0, untilMs = Infinity } = excerpt;
+  const recordedMs = endMsOf(newest) + ROUNDED_MS;
+  return fromMs < recordedMs && (untilMs <= recordedMs || playlistSpan(index, excerpt) === undefined);
+}
+
+/**
  * The segments of the tracks of an excerpt's MP4. Undefined when the rendition has no segment.
  * @param leader the rendition of its first track, whose segments decide for the other track
  */
@@ -52,11 +95,10 @@ function independentAt({ segments }: RecordedRendition, index: number): number {
 
 /** The number of the last segment that has frames which are shown before a time. */
 function lastNeeded({ segments }: RecordedRendition, untilMs: number): number {
-  // Times in the index are whole milliseconds.
-  const index = segments.indexAt(untilMs - 1);
+  const index = segments.indexAt(untilMs - ROUNDED_MS);
   const last = segments.at(index);
   if (last === undefined) return Infinity;
   // Some frames of the next segment may be shown before its keyframe. They are needed when the excerpt ends before this segment does.
-  const isCut = last.programDateTimeMs + last.durationS * 1000 > untilMs + 1;
+  const isCut = endMsOf(last) > untilMs + ROUNDED_MS;
   return (isCut ? segments.at(index + 1) : undefined)?.number ?? last.number;
 }

@@ -1,6 +1,6 @@
 /**
  * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlists of
- * excerpts. The lines of a segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a
+ * excerpts of an ended one. The lines of a segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a
  * day, which any viewer may ask for, takes a few milliseconds of the event loop.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -84,15 +84,28 @@ export class RecordedPlaylists {
   }
 
   /**
-   * Returns the VOD playlist of an excerpt. It has whole segments, so it begins before the excerpt and ends after it. EXT-X-START says where
-   * to start. Undefined when the rendition has nothing in the span.
+   * Returns the playlist of an excerpt. It has whole segments, so it begins before the excerpt and ends after it. EXT-X-START says where to
+   * start. While the recording runs, it is an EVENT playlist, which ends once the excerpt is complete. Undefined when the rendition has
+   * nothing in the span.
    * @param index always that of the same recording
    * @param options.startS where the excerpt begins in its first segment of the leading rendition, in seconds. Undefined: at the beginning
+   * @param options.isRunning whether the recording may still grow
+   * @param options.isComplete whether nothing will be added to the excerpt
    */
   excerpt(
     index: RecordingIndex,
     rendition: RecordedRendition,
-    { span, startS }: { readonly span: SegmentSpan; readonly startS: number | undefined },
+    {
+      span,
+      startS,
+      isRunning,
+      isComplete,
+    }: {
+      readonly span: SegmentSpan;
+      readonly startS: number | undefined;
+      readonly isRunning: boolean;
+      readonly isComplete: boolean;
+    },
   ): string | undefined {
     const { segments, completeCount } = rendition;
     const from = segments.indexFrom(span.first);
@@ -105,18 +118,19 @@ export class RecordedPlaylists {
     const begin = new Lines(first);
     begin.addUntil(index, rendition, from + 1);
     const text = begin.followedBy(this.#lines, last, {
-      lengthenedTo: longest(index, span.first, span.last + 1),
+      // A line that viewers may have already stays as it is (rfc8216bis §6.2.1).
+      lengthenedTo: isComplete ? longest(index, span.first, span.last + 1) : 0,
       targetDurationS: this.#targetDurationS,
     });
     const head = [
       tags.head(),
-      '#EXT-X-PLAYLIST-TYPE:VOD',
+      `#EXT-X-PLAYLIST-TYPE:${isRunning ? 'EVENT' : 'VOD'}`,
       tags.targetDuration(this.#targetDurationS),
       tags.mediaSequence(first),
       tags.discontinuitySequence(begin.discontinuitiesBefore),
       ...(startS === undefined ? [] : [`#EXT-X-START:TIME-OFFSET=${startS.toFixed(3)},PRECISE=YES`]),
     ].join('\n');
-    return `${head}\n${text}${tags.endList()}\n`;
+    return `${head}\n${text}${isComplete ? `${tags.endList()}\n` : ''}`;
   }
 
   #text(hasEnded: boolean, skipped: number): string {

@@ -117,8 +117,15 @@ export interface Recorded {
    */
   prepare(rendition: string): Promise<void>;
   /**
+   * Waits until the playlists of an excerpt up to the present have all of it, for two target durations at most. Resolves at once where
+   * nothing would be gained: for an excerpt that is complete, and for one whose end is still to be recorded.
+   * @throws the signal's reason
+   */
+  completed(excerpt: Excerpt, signal: AbortSignal): Promise<void>;
+  /**
    * The media playlist of a rendition: an EVENT playlist of the whole recording, which ends when the recording has ended. For an excerpt
-   * with a bound it is a VOD playlist of the segments that the excerpt needs.
+   * with a bound it has the segments that the excerpt needs: an EVENT playlist while the recording runs, which ends once the excerpt is
+   * complete, and a VOD playlist afterwards.
    * @param options.skip whether the client accepts a delta update
    * @param options.hasEnded whether a recording is to be shown as ended although it may still grow, because its session has ended and the
    *   machine with the rest of it is gone

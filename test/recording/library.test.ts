@@ -15,7 +15,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import type { IndexRecord } from '#recording/index-record.ts';
 import { RecordingLibrary } from '#recording/library.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
-import type { ByteSource, Recorded } from '#recording/recording.ts';
+import type { ByteSource, Excerpt, Recorded } from '#recording/recording.ts';
 import { partSize, RecordingIndex } from '#recording/recording-index.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
@@ -163,6 +163,83 @@ describe('an excerpt', () => {
     assert.equal(recording.timeAt(3), at(3));
     assert.equal(recording.timeAt(3, at(5)), at(8));
     assert.equal(recording.timeAt(1000), recording.extent.untilMs);
+  });
+});
+
+describe('an excerpt up to the present', () => {
+  test('has all of its media at once, or ends only when it has, and never changes after that', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const recorder = studio.begin();
+    const library = libraryOf(studio, parts);
+    const { feed } = recorded(recorder, both);
+    feed.play(11.6); // segments of two seconds
+    await studio.idle();
+    const recording = (await library.open(studio.path))!;
+    const untilMs = recording.extent.untilMs!;
+    const lastSeconds = (seconds: number): Excerpt => ({ fromMs: ms(untilMs - 1000 * seconds), untilMs });
+    const text = (id: string, excerpt: Excerpt) => recording.playlist(id, excerpt, { skip: false })?.text;
+    const { signal } = new AbortController();
+
+    assert.equal(text('source', lastSeconds(1)), undefined, 'nothing of it is complete');
+    const early = new Map(['source', 'audio'].map((id) => [id, text(id, lastSeconds(5))!]));
+    for (const each of early.values()) assert.match(each, /TYPE:EVENT\n[\s\S]*\.m4s\n$/);
+    const waiting = recording.completed(lastSeconds(1), signal);
+    const order: string[] = [];
+    void waiting.then(() => order.push('complete'));
+    await recording.completed({ fromMs: ms(untilMs - 9000), untilMs: ms(untilMs + 60_000) }, signal);
+    order.push('an excerpt whose end is to come');
+    feed.play(1);
+    await waiting;
+    assert.deepEqual(order, ['an excerpt whose end is to come', 'complete']);
+
+    const complete = new Map<string, string>();
+    for (const [id, before] of early) {
+      for (const seconds of [1, 5]) {
+        const found = text(id, lastSeconds(seconds))!;
+        const { segments, ended } = readMediaPlaylist(found);
+        const durationS = segments.reduce((sum, segment) => sum + segment.durationS, 0);
+        const endMs = Date.parse(segments[0]!.programDateTime!) + 1000 * durationS;
+        assert.ok(ended && endMs >= untilMs - 25, `${id} ends ${untilMs - endMs} ms before the excerpt`);
+        complete.set(`${id} ${seconds}`, found);
+      }
+      assert.ok(complete.get(`${id} 5`)!.startsWith(before));
+    }
+    feed.play(9);
+    await studio.idle();
+    const assertSame = (change = (before: string) => before) => {
+      for (const [name, before] of complete) {
+        const [id, seconds] = name.split(' ');
+        assert.equal(text(id!, lastSeconds(Number(seconds))), change(before));
+      }
+    };
+    assertSame();
+    await feed.session.end();
+    await recorder.end();
+    assertSame((before) => before.replace('TYPE:EVENT', 'TYPE:VOD'));
+  });
+
+  test('is not waited for by those who have gone, nor for longer than two target durations', async (t) => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const library = libraryOf(studio, parts);
+    const { feed } = recorded(studio.begin(), both);
+    feed.play(3);
+    await studio.idle();
+    const recording = (await library.open(studio.path))!;
+    const untilMs = recording.extent.untilMs!;
+    const excerpt = { fromMs: ms(untilMs - 500), untilMs };
+    const gone = AbortSignal.abort(new Error('gone'));
+    await assert.rejects(recording.completed(excerpt, gone), /gone/);
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    let waited = 0;
+    let isWaiting = true;
+    void recording.completed(excerpt, new AbortController().signal).then(() => (isWaiting = false));
+    for (; isWaiting; waited += 100) {
+      t.mock.timers.tick(100);
+      await new Promise(setImmediate);
+    }
+    assert.equal(waited, 2 * TARGET_S * 1000);
   });
 });
 

@@ -307,10 +307,16 @@ class RecordingAnswers {
 
   async #sendMultivariant(reading: Reading): Promise<FastifyReply> {
     const { recorded, span, isSpanInUrl } = reading;
+    await this.#awaitEnd(reading);
     const text = recorded.multivariant(isSpanInUrl ? spanQuery(span) : '');
     const folder = ticketFolder(reading);
     const addressed = folder === '' ? text : text.replace(PLAYLIST_ADDRESS, `$1${folder}$2`);
     return await this.#sendText(reading, new PlaylistText(addressed, false), PLAYLIST_TYPE, 'index.m3u8');
+  }
+
+  /** Waits for the end of a span up to the present, because players of a clip would otherwise stop before its end. */
+  async #awaitEnd({ found, recorded, span, signal }: Reading): Promise<void> {
+    if (!found.isLeft && !isWhole(span)) await recorded.completed(span, signal);
   }
 
   async #sendPlaylist(reading: Reading, rendition: string, name: string): Promise<FastifyReply> {
@@ -318,6 +324,7 @@ class RecordingAnswers {
     const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
     const skip = skipped === 'YES' || skipped === 'v2';
     const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
+    await this.#awaitEnd(reading);
     await recorded.prepare(rendition);
     const playlist = recorded.playlist(rendition, span, { skip, mediaUrl, hasEnded: found.isLeft });
     if (playlist === undefined) throw gone();

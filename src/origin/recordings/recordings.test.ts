@@ -208,6 +208,7 @@ async function setUp(
       ],
     },
     multivariant: (query) => MULTIVARIANT.replaceAll('QUERY', query),
+    completed: async () => {},
     prepare: async (rendition) => void prepared.add(rendition),
     playlist: (rendition, excerpt, { skip, mediaUrl }) => {
       assert.ok(prepared.has(rendition));
