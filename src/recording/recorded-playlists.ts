@@ -198,7 +198,7 @@ class Lines {
       if (this.#nextNumber < segment.number) {
         this.#addMissing(index, rendition, this.#nextNumber);
       } else {
-        this.#add(rendition, segment);
+        this.#add(rendition, { ...segment, discontinuity: isDiscontinuous(index, segment) });
         this.#next += 1;
       }
     }
@@ -340,6 +340,14 @@ function segmentOfAny({ renditions }: RecordingIndex, number: number): RecordedS
     if (segment !== undefined) return segment;
   }
   return undefined;
+}
+
+/**
+ * Whether a segment begins with a discontinuity. The leading rendition decides for all, because the rest of a rendition that ended alone
+ * continues it, although the others have a discontinuity there.
+ */
+function isDiscontinuous({ leader }: RecordingIndex, { number, discontinuity }: RecordedSegment): boolean {
+  return leader?.segments.at(leader.segments.indexOf(number))?.discontinuity ?? discontinuity;
 }
 
 /** How many segments before a number begin with a discontinuity. All renditions agree on this. */

@@ -26,6 +26,18 @@ describe('the numbers of a recording', () => {
     assert.equal(numbers.keep(3, CONTINUES), undefined);
   });
 
+  it('have a discontinuity that only a later rendition states, and none for a segment that only one rendition leaves out', () => {
+    const numbers = new SegmentNumbers();
+    numbers.resume(0);
+    assert.equal(numbers.keep(1, CONTINUES)?.discontinuity, false, 'the rest of a rendition that ended alone');
+    for (const discontinuity of [true, CONTINUES]) {
+      assert.deepEqual(numbers.keep(1, discontinuity), { number: 1, discontinuity: true });
+    }
+    numbers.leaveOut(2);
+    assert.deepEqual(numbers.keep(2, CONTINUES), { number: 2, discontinuity: false });
+    assert.deepEqual(numbers.keep(3, CONTINUES), { number: 3, discontinuity: false });
+  });
+
   it('go on after a suspension with the segment that ends it', () => {
     const numbers = new SegmentNumbers();
     numbers.resume(0);

@@ -21,6 +21,8 @@ export class SegmentNumbers {
   #next: number;
   #newestMsn = -1;
   #isBroken: boolean;
+  /** The first live segment after the newest one with a number that some rendition has left out. */
+  #leftOut = Infinity;
   #isFirst: boolean;
   #isSuspended = true;
 
@@ -41,23 +43,31 @@ export class SegmentNumbers {
     return this.#numbered.get(msn);
   }
 
-  /** Numbers a live segment. Undefined when it is to be left out: while suspended, and when a later segment has a number already. */
+  /**
+   * Numbers a live segment. Undefined when it is to be left out: while suspended, and when a later segment has a number already.
+   * @param discontinuity whether the segment of this rendition is discontinuous. That of another one with the same number may not be: the
+   *   rest of a rendition that ended alone continues it, before the others have the segment
+   */
   keep(msn: number, discontinuity: boolean): NumberedSegment | undefined {
     const known = this.#numbered.get(msn);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      const isFirst = known.number === 0;
+      return discontinuity && !isFirst ? this.#number(msn, { ...known, discontinuity }) : known;
+    }
     if (this.#isSuspended || msn <= this.#newestMsn) return undefined;
-    const numbered = { number: this.#next, discontinuity: !this.#isFirst && (discontinuity || this.#isBroken) };
+    const isBroken = discontinuity || this.#isBroken || this.#leftOut < msn;
+    const numbered = { number: this.#next, discontinuity: !this.#isFirst && isBroken };
     this.#next += 1;
     this.#newestMsn = msn;
     this.#isFirst = false;
     this.#isBroken = false;
-    this.#numbered.set(msn, numbered);
-    return numbered;
+    this.#leftOut = Infinity;
+    return this.#number(msn, numbered);
   }
 
-  /** Notes that a live segment is left out in all renditions. */
+  /** Notes that a rendition leaves a live segment out. Another rendition may keep it nevertheless. */
   leaveOut(msn: number): void {
-    if (!this.#numbered.has(msn)) this.#isBroken = true;
+    if (msn > this.#newestMsn) this.#leftOut = Math.min(this.#leftOut, msn);
   }
 
   /** Leaves out all segments until {@link resume}, also those that have a number in another rendition already. */
@@ -71,5 +81,10 @@ export class SegmentNumbers {
   resume(msn: number): NumberedSegment | undefined {
     this.#isSuspended = false;
     return this.keep(msn, false);
+  }
+
+  #number(msn: number, numbered: NumberedSegment): NumberedSegment {
+    this.#numbered.set(msn, numbered);
+    return numbered;
   }
 }

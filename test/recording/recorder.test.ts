@@ -8,14 +8,16 @@ import { existsSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
-import { ms } from '#lib/units.ts';
+import { ms, ticks } from '#lib/units.ts';
 import { indexName, volumeName } from '#recording/index-file.ts';
 import { indexOfVolumes } from '#recording/index-rebuild.ts';
+import { RecordedPlaylists } from '#recording/recorded-playlists.ts';
 import { type RecordedRendition, readIndex } from '#recording/recording-index.ts';
 import { readIndexOf } from '#recording/recovery.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
 import { recorded, Studio } from '../support/recording-studio.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
+import { asEvent, markAt } from '../support/tracks.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const both = { video: videoTrack(), audio: audioTrack() };
@@ -191,6 +193,36 @@ describe('a recorder', () => {
       Array.from({ length: source.segments.count }, (_, index) => source.segments.at(index)!.volume),
     );
     assert.deepEqual([...volumes], [0, 1]);
+  });
+
+  test('has the discontinuity of a source that becomes so small that a rendition ends before it', async () => {
+    await using studio = new Studio();
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, { video: videoTrack() });
+    feed.presentation.write('small', { type: 'track', track: videoTrack({ width: 640, height: 360 }) });
+    feed.play(4.6);
+    for (let frame = 0; frame < 130; frame += 1) {
+      const at = ticks(frame * 3000);
+      const keyframe = frame % 60 === 0;
+      const mark = keyframe ? { mark: markAt(frame / 60) } : {};
+      const packet = { kind: 'video', dts: at, pts: at, keyframe, data: Buffer.alloc(9), ...mark } as const;
+      feed.presentation.write('small', asEvent(packet));
+    }
+    feed.reconfigure(videoTrack({ width: 320, height: 180, config: Buffer.from([...videoTrack().config, 0]) }));
+    feed.presentation.write('small', { type: 'end' });
+    feed.play(6);
+    const live = (await feed.text('source'))!.match(/^#EXT-X-DISCONTINUITY$/gm);
+    await feed.session.end();
+    await recorder.end();
+    const { index } = recorder;
+    const [source, small] = [index.rendition('source')!, index.rendition('small')!];
+    const marked = discontinuitiesOf(source).indexOf(true);
+    assert.equal(discontinuitiesOf(source).filter((isSo) => isSo).length, live?.length);
+    assert.equal(numbersOf(small).at(-1), numbersOf(source)[marked], 'the rest of the rendition has its number');
+    for (const rendition of [source, small]) {
+      const text = new RecordedPlaylists(TARGET_S).whole(index, rendition, { skip: false, hasEnded: true }).text;
+      assert.equal(text.match(/^#EXT-X-DISCONTINUITY$/gm)?.length, 1, rendition.id);
+    }
   });
 
   test('can be settled after its process has ended, even twice', async () => {
