@@ -27,7 +27,7 @@ import {
   VIDEO_TRACK,
 } from '#test/support/tracks.ts';
 import type { Transcoder, TranscoderCallbacks } from '#transcode/transcoder.ts';
-import { LiveSession } from './live-session.ts';
+import { LEAD_IN_MS, LiveSession } from './live-session.ts';
 import type { OpenTranscoder } from './transcoded-renditions.ts';
 
 /** A session whose publisher sends its tracks under the ids that RTMP gives them. */
@@ -50,6 +50,8 @@ function setUp({
   state = { phase: 'starting' } as SessionState,
   codecs = '',
   createdAt = 1_000_000,
+  lastSeen = 1_000_000,
+  restarts = 0,
   openTranscoder = (() => 'limit') as OpenTranscoder,
   profiles = [] as readonly Profile[],
   recorder = undefined as Recorder | undefined,
@@ -72,7 +74,8 @@ function setUp({
   const record = someSession(someStream(newUserId(), { profiles }), {
     phase: state.phase,
     createdAt: ms(createdAt),
-    lastSeen: ms(createdAt),
+    lastSeen: ms(lastSeen),
+    restarts,
     codecs,
     recordingPath: recorder && newMediaPath(),
   });
@@ -331,6 +334,28 @@ test('a session that is resumed after a restart continues its recording before i
   const { session } = setUp({ state, recorder: idleRecorder(), onRecording: () => void begun++ });
   assert.equal(begun, 1);
   session.end('reconnect_window_elapsed');
+});
+
+test('the time of a session does not go back when the wall clock was set back before a restart', () => {
+  const first = setUp();
+  first.session.begin([VIDEO_TRACK]);
+  first.session.send(key(0));
+  first.setClockBack(60_000);
+  first.advance(100_000);
+  first.session.send(key(100_000));
+  const { lastSeen } = first.session;
+  assert.ok(lastSeen - first.session.record.createdAt >= 100_000);
+
+  const state = { phase: 'reconnecting', until: ms(1_200_000) } as const;
+  const createdAt = 960_000;
+  const elapsedOf = (seenAt: number, restarts = 1) => {
+    const { session, packets } = setUp({ state, createdAt, lastSeen: seenAt, restarts });
+    session.begin([VIDEO_TRACK]);
+    session.send(key(0));
+    return packets()[0]!.dts / 90 - LEAD_IN_MS;
+  };
+  assert.equal(elapsedOf(990_000), 40_000, 'by the wall clock');
+  assert.equal(elapsedOf(1_050_000), 100_000, 'after all media of the earlier process');
 });
 
 test('after a jump of timestamps media continues at the next keyframe, after a discontinuity, with gaps in between', () => {

@@ -103,6 +103,8 @@ export class LiveSession implements AsyncDisposable {
   #publisher: Publisher = { type: 'absent', giveUpAt: Number.POSITIVE_INFINITY };
   #pacer: NodeJS.Timeout | undefined;
   #hasPlayed = false;
+  /** The monotonic time of session time 0, in milliseconds. */
+  readonly #startedAt: number;
   #seenAt: Milliseconds;
   /** The monotonic time at which {@link LiveSessionOptions.onSeen} was last called because media was received, in milliseconds. */
   #reportedAt: number;
@@ -119,6 +121,7 @@ export class LiveSession implements AsyncDisposable {
     this.#logger = options.logger.child({ sessionId: record.id, streamId: record.streamId });
     this.#name = record.name;
     this.#peakViewers = record.totals.peakViewers;
+    this.#startedAt = clock.monotonic() - beganBefore(options) - LEAD_IN_MS;
     this.#seenAt = record.lastSeen;
     this.#reportedAt = clock.monotonic();
     this.presentation = options.createPresentation({
@@ -144,7 +147,7 @@ export class LiveSession implements AsyncDisposable {
         }),
       targetDurationS,
       continued: record.restarts > 0,
-      startedAt: clock.monotonic() - Math.max(0, clock.now() - record.createdAt) - LEAD_IN_MS,
+      startedAt: this.#startedAt,
       warnings: this.#warnings,
       clock,
       logger: this.#logger,
@@ -454,8 +457,10 @@ export class LiveSession implements AsyncDisposable {
 
   #seen(): void {
     const { clock, seenEveryMs } = this.#options;
-    this.#seenAt = clock.now();
     const nowMs = clock.monotonic();
+    // Never before the session time that was reached, so that the session can continue after it although the wall clock was set back.
+    const reachedMs = this.record.createdAt + nowMs - this.#startedAt - LEAD_IN_MS;
+    this.#seenAt = ms(Math.max(clock.now(), Math.round(reachedMs)));
     if (nowMs - this.#reportedAt < seenEveryMs) return;
     this.#reportedAt = nowMs;
     this.#options.onSeen(this);
@@ -487,4 +492,14 @@ export class LiveSession implements AsyncDisposable {
     );
     this.#options.onState(this);
   }
+}
+
+/**
+ * How long ago a session began, in milliseconds. A session that is resumed continues after the time that an earlier process has reached,
+ * although the wall clock may have been set back. Media was then received for at most `seenEveryMs` after it was last noted.
+ */
+function beganBefore({ record, clock, seenEveryMs }: LiveSessionOptions): number {
+  const now = clock.now();
+  const isSetBack = record.restarts > 0 && now < record.lastSeen;
+  return Math.max(0, (isSetBack ? record.lastSeen + seenEveryMs : now) - record.createdAt);
 }

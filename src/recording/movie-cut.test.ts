@@ -27,6 +27,11 @@ const stretches = fc.array(
 );
 type Stretches = typeof stretches extends fc.Arbitrary<infer Value> ? Value : never;
 
+/** The same, and in between the machine's clock was set back and the server started again, so that session time went back. */
+const steppedBack = fc
+  .tuple(stretches, fc.double({ min: 1.6, max: 8, noNaN: true }), stretches)
+  .map(([before, backS, [first, ...after]]) => [...before, { ...first!, awayS: -backS }, ...after]);
+
 interface Row {
   readonly segment: number;
   readonly decodeTime: number;
@@ -110,7 +115,7 @@ const shownAtS = ({ decodeTime, offset }: Row): number => (decodeTime + offset) 
 describe('a cut', () => {
   it('of everything has every frame, in step with the audio, and nothing of the time that was left out', () => {
     fc.assert(
-      fc.property(stretches, (drawn) => {
+      fc.property(fc.oneof(stretches, steppedBack), (drawn) => {
         const { video, audio, renditions } = record(drawn);
         const [videoTrack, audioTrack] = cutMovie(renditions, { from: -Infinity, until: Infinity })!.tracks;
         assert.equal(videoTrack!.samples.sizes.length, video.length);
@@ -130,7 +135,7 @@ describe('a cut', () => {
         }
         const lastS = Math.max(...frames);
         const mediaS = video.length / 30 + 0.35 * drawn.length;
-        assert.ok(lastS <= mediaS, `${lastS} s of ${mediaS}`);
+        assert.ok(lastS <= mediaS && lastS >= (video.length - 1) / 30 - 0.001, `${lastS} s of ${mediaS}`);
       }),
     );
   });
@@ -155,7 +160,7 @@ describe('a cut', () => {
 
   it('has each sample once, where the volumes have it', () => {
     fc.assert(
-      fc.property(stretches, (drawn) => {
+      fc.property(fc.oneof(stretches, steppedBack), (drawn) => {
         const { renditions } = record(drawn);
         const { tracks, ranges } = cutMovie(renditions, { from: -Infinity, until: Infinity })!;
         for (const [index, { chunks, samples }] of tracks.entries()) {

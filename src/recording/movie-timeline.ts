@@ -68,7 +68,16 @@ function segmentTimes({ parts, samples, configurations }: RecordedSamples): read
   return times;
 }
 
-/** By the number of a segment: all the time before it for which no rendition has media, in ticks of the movie. */
+/**
+ * How far a segment must begin before the end of the one before it, in seconds, to count as a step back of session time. Segments of
+ * different renditions overlap by less.
+ */
+const STEP_BACK_S = 1;
+
+/**
+ * By the number of a segment: all the time before it for which no rendition has media, in ticks of the movie. It becomes less where session
+ * time has gone back, because the machine's clock was set back before the server started again: what follows continues the movie.
+ */
 function leftOutBefore(renditions: readonly (readonly SegmentTime[])[]): ReadonlyMap<number, number> {
   const spans = new Map<number, { from: number; until: number }>();
   for (const { number, from, until } of renditions.flat()) {
@@ -79,9 +88,10 @@ function leftOutBefore(renditions: readonly (readonly SegmentTime[])[]): Readonl
   let leftOut = 0;
   let covered = Infinity;
   for (const [number, { from, until }] of [...spans].toSorted(([a], [b]) => a - b)) {
-    leftOut += Math.max(0, Math.round((from - covered) * MOVIE_TIMESCALE));
+    const isBack = covered !== Infinity && covered - from > STEP_BACK_S;
+    if (isBack || from > covered) leftOut += Math.round((from - covered) * MOVIE_TIMESCALE);
     before.set(number, leftOut);
-    covered = covered === Infinity ? until : Math.max(covered, until);
+    covered = covered === Infinity || isBack ? until : Math.max(covered, until);
   }
   return before;
 }
