@@ -37,6 +37,20 @@ test('an outcome is not known when the answer was cut off, came from a proxy, or
   }
 });
 
+test('what was sent with a former token of the page is not sent with another key, and the reader is told where to look', async () => {
+  const keys = new RepeatKeys();
+  const reused = new ApiError(422, 'idempotency_key_reused', 'This Idempotency-Key was used for another request.');
+  const seen = new Set<string>();
+  const ask = (error: Error) =>
+    keys.use('a', (key) => {
+      seen.add(key);
+      return Promise.reject(error);
+    });
+  await assert.rejects(ask(lost), lost);
+  for (const _ of [1, 2]) await assert.rejects(ask(reused), /Load the page again to see what became of it/);
+  assert.equal(seen.size, 1);
+});
+
 test('a key is kept for ten minutes after its last use, and the newest hundred are kept', async () => {
   let now = 0;
   const keys = new RepeatKeys(() => now);

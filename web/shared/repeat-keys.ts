@@ -28,11 +28,22 @@ export class RepeatKeys {
       this.#kept.delete(action);
       return answer;
     } catch (error) {
-      if (error instanceof ApiError && isRefused(error)) this.#kept.delete(action);
+      if (!(error instanceof ApiError)) throw error;
+      if (error.code === 'idempotency_key_reused') throw sentBefore(error);
+      if (isRefused(error)) this.#kept.delete(action);
       throw error;
     }
   }
 }
+
+/** The server answers a repeat only to whoever sent the first request. The token of a page is another one after some minutes. */
+const sentBefore = ({ status, code, requestId }: ApiError): ApiError =>
+  new ApiError(
+    status,
+    code,
+    'This was sent before, and its answer was lost. Load the page again to see what became of it.',
+    requestId,
+  );
 
 /** Whether an error says that nothing was changed. It does not where a proxy answered, and while an earlier request is in progress (409). */
 const isRefused = ({ status, code }: ApiError): boolean => ![0, 409, 504].includes(status) && code !== 'unknown';
