@@ -11,8 +11,12 @@ const DAY_MS = 86_400_000;
 const NOW = 100 * DAY_MS;
 const clock = { now: () => ms(NOW), monotonic: () => ms(0) };
 
-/** A store with this many rows due for deletion, which records the deletions it is asked for. */
-function storeOf(due: number, extra: Record<string, number> = {}) {
+/**
+ * A store with this many rows due for deletion, which records the deletions it is asked for.
+ * @param extra the number of sessions that each user has too many
+ * @param webhooks methods of its webhooks
+ */
+function storeOf(due: number, extra: Record<string, number> = {}, webhooks: object = {}) {
   const asked: string[] = [];
   const deleting = (what: string) => {
     let left = due;
@@ -51,6 +55,7 @@ function storeOf(due: number, extra: Record<string, number> = {}) {
       deleteLog: deleting('webhook logs'),
       deleteDead: deleting('dead deliveries'),
       waiting: async () => [],
+      ...webhooks,
     },
   };
   return {
@@ -136,6 +141,33 @@ it('keeps forever what has a retention of 0 days', async () => {
     'webhook logs before 93',
     'dead deliveries before 70',
     'events before 70',
+  ]);
+});
+
+it('disables a webhook for which too many deliveries wait, and keeps the latest of those given up', async () => {
+  const asked: unknown[] = [];
+  const { store } = storeOf(
+    0,
+    {},
+    {
+      waiting: async () => ['full', 'failing'],
+      hasMoreWaiting: async (id: string, count: number) => id === 'full' && count === 100_000,
+      get: async (id: string) => ({ id }),
+      disable: async ({ id }: { id: string }, reason: string) => void asked.push(`${id} ${reason}`),
+      deleteDeadBeyond: async (id: string, kept: number, limit: number) => {
+        asked.push(`${id} keeps ${kept}`);
+        return asked.length === 3 ? limit : 0;
+      },
+    },
+  );
+  await using _ = new Housekeeping({ ...OPTIONS, store });
+  while (asked.length < 4) await turn();
+  await turn();
+  assert.deepEqual(asked, [
+    'full too_many_deliveries',
+    'full keeps 100000',
+    'failing keeps 100000',
+    'failing keeps 100000',
   ]);
 });
 

@@ -30,7 +30,7 @@ const DELIVERY_TRIED_MS = 3 * DAY_MS;
  * which are deleted before.
  */
 const DELETED_STREAMS_KEPT_MS = 4 * DAY_MS;
-/** The largest number of deliveries kept for one webhook, including those that were given up. */
+/** The largest number of deliveries that may wait for one webhook, and the number of those given up that are kept. */
 const MAX_DELIVERIES = 100_000;
 
 /** The number of rows deleted by one write. Other writes wait only a few milliseconds for it. */
@@ -121,21 +121,26 @@ export class Housekeeping implements AsyncDisposable {
   async #sweepEvents(now: Milliseconds): Promise<void> {
     const { store, eventRetentionDays, webhookLogRetentionDays } = this.#options;
     await this.#emptyOut((limit) => store.webhooks.expire(ms(now - DELIVERY_TRIED_MS), limit));
-    await this.#disableOverfull(now);
+    await this.#boundDeliveries(now);
     await this.#emptyOut((limit) => store.webhooks.deleteLog(daysBefore(now, webhookLogRetentionDays), limit));
     await this.#emptyOut((limit) => store.webhooks.deleteDead(daysBefore(now, eventRetentionDays), limit));
     await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
   }
 
-  /** Disables webhooks with more deliveries than are kept. Only webhooks with waiting deliveries can have that many. */
-  async #disableOverfull(now: Milliseconds): Promise<void> {
+  /**
+   * Disables webhooks for which too many deliveries wait, and deletes the oldest of those that were given up. Only webhooks with waiting
+   * deliveries get more.
+   */
+  async #boundDeliveries(now: Milliseconds): Promise<void> {
     const { webhooks } = this.#options.store;
     for (let after: WebhookId | '' = ''; !this.#closing.signal.aborted; ) {
       const ids = await webhooks.waiting(after, BATCH);
       for (const id of ids) {
-        if (!(await webhooks.hasMoreThan(id, MAX_DELIVERIES))) continue;
-        const webhook = await webhooks.get(id, 'everyone');
-        if (webhook !== undefined) await webhooks.disable(webhook, 'too_many_deliveries', now);
+        if (await webhooks.hasMoreWaiting(id, MAX_DELIVERIES)) {
+          const webhook = await webhooks.get(id, 'everyone');
+          if (webhook !== undefined) await webhooks.disable(webhook, 'too_many_deliveries', now);
+        }
+        await this.#emptyOut((limit) => webhooks.deleteDeadBeyond(id, MAX_DELIVERIES, limit));
       }
       if (ids.length < BATCH) return;
       after = ids.at(-1)!;

@@ -15,6 +15,7 @@ import { healthSamplesAndAttempts } from './migrations/0009-health-samples-and-a
 import { revokedKeys } from './migrations/0010-revoked-keys.ts';
 import { deletedStreams } from './migrations/0011-deleted-streams.ts';
 import { waitingDeliveries } from './migrations/0012-waiting-deliveries.ts';
+import { deadDeliveries } from './migrations/0013-dead-deliveries.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -30,6 +31,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0010-revoked-keys': revokedKeys,
   '0011-deleted-streams': deletedStreams,
   '0012-waiting-deliveries': waitingDeliveries,
+  '0013-dead-deliveries': deadDeliveries,
 };
 
 /** How a database's schema compares with this program. */

@@ -84,8 +84,13 @@ export interface WebhookStore {
   deleteDead(before: Milliseconds, limit: number): Promise<number>;
   /** Webhooks with pending deliveries, in the order of their ids. */
   waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
-  /** Whether a webhook has more than `count` deliveries. */
-  hasMoreThan(id: WebhookId, count: number): Promise<boolean>;
+  /** Whether more than `count` deliveries of a webhook are pending. */
+  hasMoreWaiting(id: WebhookId, count: number): Promise<boolean>;
+  /**
+   * Deletes deliveries of a webhook that were given up, at most `limit` at once, the oldest first. Those of the `kept` latest events stay.
+   * Returns how many it deleted.
+   */
+  deleteDeadBeyond(id: WebhookId, kept: number, limit: number): Promise<number>;
   /** A numbered event, to be delivered again. */
   event(id: EventId): Promise<ServiceEvent | undefined>;
   logEntry(id: WebhookLogId, scope: Scope): Promise<WebhookLog | undefined>;

@@ -328,13 +328,48 @@ function deliveries(fixture: Fixture): void {
     assert.ok(!(await claim()).includes(webhook.id));
   });
 
+  it('bounds the deliveries that wait, and keeps the latest ones that were given up', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    const other = await create();
+    for (let count = 0; count < 4; count += 1) await createStream(fixture);
+    await numbered(fixture);
+    const due = await store.webhooks.due(webhook.id, 10);
+    assert.equal(await store.webhooks.hasMoreWaiting(webhook.id, 3), true);
+    assert.equal(await store.webhooks.hasMoreWaiting(webhook.id, 4), false);
+    const result = { type: 'dead' } as const;
+    const given = due.map(({ event: { sequence } }) => sequence).sort((a, b) => a - b);
+    // The oldest one still waits.
+    await store.webhooks.settle(
+      webhook.id,
+      given.slice(1).map((sequence) => ({ sequence, result })),
+    );
+    assert.equal(await store.webhooks.hasMoreWaiting(webhook.id, 1), false);
+    assert.equal(await store.webhooks.deleteDeadBeyond(webhook.id, 3, 10), 0);
+    assert.deepEqual(
+      [
+        await store.webhooks.deleteDeadBeyond(webhook.id, 1, 1),
+        await store.webhooks.deleteDeadBeyond(webhook.id, 1, 10),
+        await store.webhooks.deleteDeadBeyond(webhook.id, 1, 10),
+      ],
+      [1, 1, 0],
+    );
+    const { rows } = await store.webhooks.deliveries(webhook.id, {}, { limit: 10 });
+    assert.deepEqual(
+      rows.map(({ sequence, state }) => [sequence, state]),
+      [
+        [given[3], 'dead'],
+        [given[0], 'pending'],
+      ],
+    );
+    assert.equal((await store.webhooks.due(other.id, 10)).length, 4);
+  });
+
   it('gives up deliveries that are too old, and deletes webhooks with their deliveries and logs', async () => {
     const { store, user } = fixture;
     const webhook = await create();
     await createStream(fixture);
     await numbered(fixture);
-    assert.equal(await store.webhooks.hasMoreThan(webhook.id, 0), true);
-    assert.equal(await store.webhooks.hasMoreThan(webhook.id, 1), false);
     assert.ok((await store.webhooks.waiting('', 100)).includes(webhook.id));
     while ((await store.webhooks.expire(ms(Date.now() + 3_600_000), 5)) === 5);
     assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows.length, 1);

@@ -668,7 +668,15 @@ it('no query reads or sorts a whole table', async () => {
       expire: () => store.webhooks.expire(ms(1), 5),
       deleteDead: () => store.webhooks.deleteDead(ms(1), 5),
       waiting: () => store.webhooks.waiting('', 5),
-      hasMoreThan: () => store.webhooks.hasMoreThan(webhook.id, 5),
+      hasMoreWaiting: () => store.webhooks.hasMoreWaiting(webhook.id, 5),
+      deleteDeadBeyond: async () => {
+        const failing = someWebhook(user.id, { events: ['stream.created'] });
+        await store.webhooks.create(failing, someReceipt());
+        await store.streams.create(someStream(user.id), someReceipt());
+        await store.events.number(100);
+        await store.webhooks.expire(ms(Date.now() + 1000), 100);
+        assert.equal(await store.webhooks.deleteDeadBeyond(failing.id, 0, 5), 1);
+      },
       event: () => store.webhooks.event(newEventId()),
       logEntry: () => store.webhooks.logEntry(newWebhookLogId(), user.id),
       log: async () => [

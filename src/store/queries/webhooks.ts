@@ -52,6 +52,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   const free = sql<boolean>`leased_until <= ${now}`;
   const isDue = sql<boolean>`due_at <= ${now}`;
   const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
+  const isDead = sql<boolean>`webhook_deliveries.state = 'dead'`;
   const withEvents = db
     .selectFrom('webhook_deliveries')
     .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
@@ -305,15 +306,46 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .limit(args.limit),
     ),
 
-    /** Returns a row when a webhook has more than `count` deliveries. */
-    hasMoreThan: prepare((args: { webhook_id: WebhookId; count: number }) =>
+    /** Returns a row when more than `count` deliveries of a webhook wait. */
+    hasMoreWaiting: prepare((args: { webhook_id: WebhookId; count: number }) =>
       db
         .selectFrom('webhook_deliveries')
         .select('sequence')
         .where('webhook_id', '=', args.webhook_id)
+        .where(isPending)
+        .orderBy('next_at')
         .orderBy('sequence')
         .limit(sql.lit(1))
         .offset(args.count),
+    ),
+
+    /** The latest event among a webhook's deliveries that were given up, but for those of the `kept` latest events. */
+    deadBeyond: prepare((args: { webhook_id: WebhookId; kept: number }) =>
+      db
+        .selectFrom('webhook_deliveries')
+        .select('sequence')
+        .where('webhook_id', '=', args.webhook_id)
+        .where(isDead)
+        .orderBy('sequence', 'desc')
+        .limit(sql.lit(1))
+        .offset(args.kept),
+    ),
+
+    /** Deletes deliveries of a webhook that were given up, of events up to a number, the oldest first. */
+    deleteDeadUpTo: prepare((args: { webhook_id: WebhookId; sequence: number; limit: number }) =>
+      db
+        .deleteFrom('webhook_deliveries')
+        .where('webhook_id', '=', args.webhook_id)
+        .where('sequence', 'in', (eb) =>
+          eb
+            .selectFrom('webhook_deliveries')
+            .select('sequence')
+            .where('webhook_id', '=', args.webhook_id)
+            .where(isDead)
+            .where('sequence', '<=', args.sequence)
+            .orderBy('sequence')
+            .limit(args.limit),
+        ),
     ),
 
     log: prepare((row: WebhookLogTable) => db.insertInto('webhook_log').values(row)),

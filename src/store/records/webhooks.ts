@@ -182,8 +182,15 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
 
     waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
-    hasMoreThan: async (id, count) =>
-      (await runner.one(webhooks.hasMoreThan({ webhook_id: id, count }), () => true)) ?? false,
+    hasMoreWaiting: async (id, count) =>
+      (await runner.one(webhooks.hasMoreWaiting({ webhook_id: id, count }), () => true)) ?? false,
+
+    async deleteDeadBeyond(id, kept, limit) {
+      const last = await runner.one(webhooks.deadBeyond({ webhook_id: id, kept }), ({ sequence }) => sequence);
+      if (last === undefined) return 0;
+      const [deleted] = await runner.write([webhooks.deleteDeadUpTo({ webhook_id: id, sequence: last, limit })]);
+      return deleted ?? 0;
+    },
 
     event: (id) => runner.one(events.get({ id }), eventOfRow),
     logEntry: (id, scope) => runner.one(webhooks.logEntry({ id, ...ofScope(scope) }), logOfRow),
