@@ -54,6 +54,10 @@ function storeOf(due: number, extra: Record<string, number> = {}, webhooks: obje
       expire: deleting('deliveries tried'),
       deleteLog: deleting('webhook logs'),
       deleteDead: deleting('dead deliveries'),
+      deleteWithoutEvent: async () => {
+        asked.push('deliveries without event');
+        return 0;
+      },
       waiting: async () => [],
       ...webhooks,
     },
@@ -110,7 +114,7 @@ it('deletes everything that was kept long enough, in batches', async () => {
     eventRetentionDays: 20,
     webhookLogRetentionDays: 5,
   });
-  while (asked.length < 22) await turn();
+  while (asked.length < 23) await turn();
   await turn();
   assert.deepEqual(asked, [
     ...Array(2).fill('answers before 99'),
@@ -124,6 +128,7 @@ it('deletes everything that was kept long enough, in batches', async () => {
     ...Array(2).fill('webhook logs before 95'),
     ...Array(2).fill('dead deliveries before 80'),
     ...Array(2).fill('events before 80'),
+    'deliveries without event',
   ]);
 });
 
@@ -131,7 +136,7 @@ it('keeps forever what has a retention of 0 days', async () => {
   const { store, asked } = storeOf(0);
   {
     await using _ = new Housekeeping({ ...OPTIONS, store });
-    while (!asked.includes('events before 70')) await turn();
+    while (!asked.includes('deliveries without event')) await turn();
   }
   assert.deepEqual(asked, [
     'answers before 99',
@@ -141,6 +146,7 @@ it('keeps forever what has a retention of 0 days', async () => {
     'webhook logs before 93',
     'dead deliveries before 70',
     'events before 70',
+    'deliveries without event',
   ]);
 });
 

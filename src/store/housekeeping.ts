@@ -125,6 +125,8 @@ export class Housekeeping implements AsyncDisposable {
     await this.#emptyOut((limit) => store.webhooks.deleteLog(daysBefore(now, webhookLogRetentionDays), limit));
     await this.#emptyOut((limit) => store.webhooks.deleteDead(daysBefore(now, eventRetentionDays), limit));
     await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
+    // A delivery may be younger than its event, because it was requested again.
+    await this.#emptyOut((limit) => store.webhooks.deleteWithoutEvent(limit));
   }
 
   /**

@@ -82,6 +82,11 @@ export interface WebhookStore {
   expire(before: Milliseconds, limit: number): Promise<number>;
   /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
   deleteDead(before: Milliseconds, limit: number): Promise<number>;
+  /**
+   * Deletes deliveries of events that have been deleted, at most `limit` at once. Those of webhooks without a waiting delivery stay. Returns
+   * how many it deleted.
+   */
+  deleteWithoutEvent(limit: number): Promise<number>;
   /** Webhooks with pending deliveries, in the order of their ids. */
   waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
   /** Whether more than `count` deliveries of a webhook are pending. */

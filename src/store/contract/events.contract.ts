@@ -365,6 +365,26 @@ function deliveries(fixture: Fixture): void {
     assert.equal((await store.webhooks.due(other.id, 10)).length, 4);
   });
 
+  it('deletes deliveries whose events have been deleted, so that they are not due for ever', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    await createStream(fixture);
+    await numbered(fixture);
+    assert.equal(await store.webhooks.deleteWithoutEvent(100), 0);
+    while ((await store.events.deleteOlder(ms(Date.now() + 3_600_000), 100)) === 100);
+    assert.equal((await store.webhooks.deliveries(webhook.id, {}, { limit: 5 })).rows.length, 0);
+    assert.ok((await claim()).includes(webhook.id));
+    assert.ok((await store.webhooks.deleteWithoutEvent(100)) > 0);
+    assert.equal(await store.webhooks.deleteWithoutEvent(100), 0);
+    await store.webhooks.release(webhook.id);
+    assert.ok(!(await claim()).includes(webhook.id));
+
+    await createStream(fixture);
+    await numbered(fixture);
+    assert.equal(await store.webhooks.deleteWithoutEvent(100), 0);
+    assert.equal((await store.webhooks.due(webhook.id, 5)).length, 1);
+  });
+
   it('gives up deliveries that are too old, and deletes webhooks with their deliveries and logs', async () => {
     const { store, user } = fixture;
     const webhook = await create();

@@ -667,6 +667,7 @@ it('no query reads or sorts a whole table', async () => {
       test: () => {},
       expire: () => store.webhooks.expire(ms(1), 5),
       deleteDead: () => store.webhooks.deleteDead(ms(1), 5),
+      deleteWithoutEvent: () => store.webhooks.deleteWithoutEvent(5),
       waiting: () => store.webhooks.waiting('', 5),
       hasMoreWaiting: () => store.webhooks.hasMoreWaiting(webhook.id, 5),
       deleteDeadBeyond: async () => {

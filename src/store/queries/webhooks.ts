@@ -295,6 +295,20 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       ),
     ),
 
+    /**
+     * Deletes deliveries of events that have been deleted, for webhooks with waiting deliveries. Events are deleted in the order of their
+     * numbers.
+     */
+    deleteWithoutEvent: prepare((args: { limit: number }) =>
+      db.deleteFrom('webhook_deliveries').where(
+        sql<boolean>`(webhook_id, sequence) in (select deliveries.webhook_id, deliveries.sequence
+            from webhooks cross join webhook_deliveries as deliveries
+            where webhooks.due_at is not null and deliveries.webhook_id = webhooks.id and deliveries.sequence < coalesce(
+              (select min(sequence) from events where sequence is not null), (select last + 1 from event_sequence))
+            limit ${args.limit})`,
+      ),
+    ),
+
     /** Webhooks with pending deliveries. */
     waiting: prepare((args: { after: string; limit: number }) =>
       db

@@ -181,6 +181,11 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       return deleted ?? 0;
     },
 
+    async deleteWithoutEvent(limit) {
+      const [deleted] = await runner.write([webhooks.deleteWithoutEvent({ limit })]);
+      return deleted ?? 0;
+    },
+
     waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
     hasMoreWaiting: async (id, count) =>
       (await runner.one(webhooks.hasMoreWaiting({ webhook_id: id, count }), () => true)) ?? false,
