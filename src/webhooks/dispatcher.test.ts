@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newEventId, newUserId, newWebhookId, type UserId } from '#domain/ids.ts';
 import { newSharedSecret, type Webhook, type WebhookLog } from '#domain/webhook.ts';
@@ -22,12 +23,12 @@ const someEvent = (): ServiceEvent => ({
   payload: { webhookId: newWebhookId() },
 });
 
-/** A dispatcher without deliveries. @param post sends what is sent again */
-function setUp(post: Sender['post'] = () => assert.fail('there is no event')): Dispatcher {
+/** A dispatcher without deliveries. @param post sends what is sent again @param webhooks methods of the store's webhooks */
+function setUp(post: Sender['post'] = () => assert.fail('there is no event'), webhooks: object = {}): Dispatcher {
   const store = {
     listen: () => ({ [Symbol.dispose]: () => {} }),
     streams: { getMany: async () => [] },
-    webhooks: { nextDueInMs: async () => undefined, event: async () => someEvent() },
+    webhooks: { nextDueInMs: async () => undefined, event: async () => someEvent(), ...webhooks },
   } as unknown as Store;
   return new Dispatcher({
     store,
@@ -59,4 +60,29 @@ test('a user may send twenty events again at the same time, however slow the rec
   const codes = (await sent).map((each) => (each.status === 'rejected' ? each.reason.code : each.value.log.success));
   assert.deepEqual(codes, [...Array(20).fill(true), 'too_many_requests', 'too_many_requests', true]);
   assert.ok((await resend(ann)).log.success);
+});
+
+test('a lease whose release fails is released a moment later, while another webhook keeps its queue', async () => {
+  const [failing, other] = [newWebhookId(), newWebhookId()];
+  const isOver = Promise.withResolvers<undefined>();
+  const released = Promise.withResolvers<void>();
+  let releases = 0;
+  let isDue = true;
+  await using _ = setUp(undefined, {
+    nextDueInMs: async () => (isDue ? 0 : undefined),
+    claimDue: async () => {
+      isDue = false;
+      return [{ id: failing }, { id: other }];
+    },
+    get: (id: string) => (id === other ? isOver.promise : undefined),
+    release: async (id: string) => {
+      if (id === other) return;
+      releases += 1;
+      if (releases === 1) throw new MillraceError('store_unavailable', 'It is away.');
+      released.resolve();
+    },
+  });
+  await released.promise;
+  assert.equal(releases, 2);
+  isOver.resolve(undefined);
 });

@@ -180,25 +180,36 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   async #deliver(id: WebhookId, queue: WebhookQueue): Promise<void> {
-    const { store, logger } = this.#options;
+    const { logger } = this.#options;
     try {
       await queue.run();
     } catch (error) {
       logger[error instanceof MillraceError ? 'debug' : 'warn']({ err: error, webhookId: id }, 'deliveries put off');
       await pause(RETRY_MS, this.#closing.signal);
     }
-    try {
-      await store.webhooks.release(id);
-    } catch (error) {
-      // The lease runs out by itself.
-      logger.debug({ err: error, webhookId: id }, 'lease of a webhook not released');
-    }
+    while (!(await this.#release(id)) && !this.#closing.signal.aborted) await pause(RETRY_MS, this.#closing.signal);
     this.#queues.delete(id);
     if (this.#queues.size === 0) {
       clearInterval(this.#renewal);
       this.#renewal = undefined;
     }
     this.#poll();
+  }
+
+  /**
+   * Releases a lease. Returns whether it did. One that is not released runs out when the process ends, but not before: it is renewed with
+   * those of the other webhooks, and nobody delivers to its webhook meanwhile.
+   */
+  async #release(id: WebhookId): Promise<boolean> {
+    const { store, logger } = this.#options;
+    try {
+      await store.webhooks.release(id);
+      return true;
+    } catch (error) {
+      const isTemporary = error instanceof MillraceError;
+      logger[isTemporary ? 'debug' : 'warn']({ err: error, webhookId: id }, 'lease of a webhook not released yet');
+      return false;
+    }
   }
 
   #renew(): void {
