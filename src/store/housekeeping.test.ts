@@ -224,5 +224,6 @@ it('tries again after the store was down, and logs it', async () => {
     'housekeeping failed; it is tried again',
     'housekeeping failed; it is tried again',
   ]);
-  assert.deepEqual(asked, []);
+  // What failed keeps nothing else from being deleted.
+  assert.ok(asked.includes('deliveries without event'));
 });

@@ -70,6 +70,8 @@ export class Housekeeping implements AsyncDisposable {
   readonly #options: HousekeepingOptions;
   readonly #closing = new AbortController();
   readonly #running: Promise<void>;
+  /** Why steps of the running round failed. */
+  #failures: unknown[] = [];
   /** When the last look at users with ended sessions began. */
   #lookedAt: Milliseconds;
 
@@ -88,10 +90,11 @@ export class Housekeeping implements AsyncDisposable {
   async #run(): Promise<void> {
     const { intervalMs = INTERVAL_MS, logger } = this.#options;
     while (!this.#closing.signal.aborted) {
-      try {
-        await this.#round();
-      } catch (error) {
-        logger.warn({ err: error }, 'housekeeping failed; it is tried again');
+      this.#failures = [];
+      await this.#round();
+      const [first] = this.#failures;
+      if (first !== undefined) {
+        logger.warn({ err: first, failures: this.#failures.length }, 'housekeeping failed; it is tried again');
       }
       await pause(intervalMs, this.#closing.signal);
     }
@@ -101,7 +104,7 @@ export class Housekeeping implements AsyncDisposable {
     const { store, clock, sessionRetentionDays, auditRetentionDays } = this.#options;
     const now = clock.now();
     await this.#emptyOut((limit) => store.idempotency.deleteOlder(ms(now - ANSWERS_KEPT_MS), limit));
-    await store.browserSessions.deleteOver(now);
+    await this.#step(() => store.browserSessions.deleteOver(now));
     await this.#emptyOut((limit) => store.streams.forgetFormerKeys(ms(now - FORMER_KEYS_KEPT_MS), limit));
     await this.#emptyOut((limit) => store.streams.forgetDeleted(ms(now - DELETED_STREAMS_KEPT_MS), limit));
     if (sessionRetentionDays > 0) {
@@ -110,7 +113,7 @@ export class Housekeeping implements AsyncDisposable {
       await this.#emptyOut((limit) => store.usage.deleteOlder(before, limit));
       await this.#emptyOut((limit) => store.assets.forget(before, limit));
     }
-    await this.#keepSessionsWithinQuotas(now);
+    await this.#step(() => this.#keepSessionsWithinQuotas(now));
     if (auditRetentionDays > 0) {
       const before = daysBefore(now, auditRetentionDays);
       await this.#emptyOut((limit) => store.audit.deleteOlder(before, limit));
@@ -121,7 +124,7 @@ export class Housekeeping implements AsyncDisposable {
   async #sweepEvents(now: Milliseconds): Promise<void> {
     const { store, eventRetentionDays, webhookLogRetentionDays } = this.#options;
     await this.#emptyOut((limit) => store.webhooks.expire(ms(now - DELIVERY_TRIED_MS), limit));
-    await this.#boundDeliveries(now);
+    await this.#step(() => this.#boundDeliveries(now));
     await this.#emptyOut((limit) => store.webhooks.deleteLog(daysBefore(now, webhookLogRetentionDays), limit));
     await this.#emptyOut((limit) => store.webhooks.deleteDead(daysBefore(now, eventRetentionDays), limit));
     await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
@@ -142,7 +145,7 @@ export class Housekeeping implements AsyncDisposable {
           const webhook = await webhooks.get(id, 'everyone');
           if (webhook !== undefined) await webhooks.disable(webhook, 'too_many_deliveries', now);
         }
-        await this.#emptyOut((limit) => webhooks.deleteDeadBeyond(id, MAX_DELIVERIES, limit));
+        await this.#deleteAll((limit) => webhooks.deleteDeadBeyond(id, MAX_DELIVERIES, limit));
       }
       if (ids.length < BATCH) return;
       after = ids.at(-1)!;
@@ -155,14 +158,28 @@ export class Housekeeping implements AsyncDisposable {
     for (const id of await store.sessions.usersWithEnded(ms(this.#lookedAt - LATE_MS))) {
       const user = await store.users.get(id);
       const keep = user === undefined ? 0 : quotasOf(user, quotas).sessions;
-      if (keep > 0) await this.#emptyOut((limit) => store.sessions.deleteBeyond(id, keep, limit));
+      if (keep > 0) await this.#deleteAll((limit) => store.sessions.deleteBeyond(id, keep, limit));
       if (this.#closing.signal.aborted) return;
     }
     this.#lookedAt = now;
   }
 
+  /** A step of a round that deletes all of a kind. */
+  #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
+    return this.#step(() => this.#deleteAll(deleteSome));
+  }
+
+  /** Runs a step of a round. One that fails must not keep the others from running. */
+  async #step(step: () => Promise<unknown>): Promise<void> {
+    try {
+      await step();
+    } catch (error) {
+      this.#failures.push(error);
+    }
+  }
+
   /** Deletes in batches until nothing is left, so that other writes can run between them. */
-  async #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
+  async #deleteAll(deleteSome: (limit: number) => Promise<number>): Promise<void> {
     while (!this.#closing.signal.aborted && (await deleteSome(BATCH)) === BATCH);
   }
 }

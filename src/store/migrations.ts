@@ -16,6 +16,7 @@ import { revokedKeys } from './migrations/0010-revoked-keys.ts';
 import { deletedStreams } from './migrations/0011-deleted-streams.ts';
 import { waitingDeliveries } from './migrations/0012-waiting-deliveries.ts';
 import { deadDeliveries } from './migrations/0013-dead-deliveries.ts';
+import { samplesWithoutSession } from './migrations/0014-samples-without-session.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -32,6 +33,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0011-deleted-streams': deletedStreams,
   '0012-waiting-deliveries': waitingDeliveries,
   '0013-dead-deliveries': deadDeliveries,
+  '0014-samples-without-session': samplesWithoutSession,
 };
 
 /** How a database's schema compares with this program. */

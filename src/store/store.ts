@@ -383,14 +383,14 @@ export interface Store extends AsyncDisposable {
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /**
      * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept. Returns
-     * how many.
+     * how many, or `limit` when it deleted only samples of them, because there were many.
      */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
     /** The users with a session that ended at this time or later, each once. */
     usersWithEnded(since: Milliseconds): Promise<readonly UserId[]>;
     /**
      * Deletes ended sessions of a user that are older than its newest `keep` ones, at most `limit` at once, the oldest first. A session whose
-     * recording exists is kept. Returns how many.
+     * recording exists is kept. Returns the same as `deleteEnded`.
      */
     deleteBeyond(user: UserId, keep: number, limit: number): Promise<number>;
   };

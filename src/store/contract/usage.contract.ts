@@ -38,6 +38,23 @@ export function usageContract(name: string, open: OpenStore): void {
       assert.equal((await list(session))[1]?.viewers, 7);
     });
 
+    it('deletes many samples of a session in several calls, and then the session', async () => {
+      const { store, user } = fixture;
+      const calls = [() => store.sessions.deleteEnded(ms(10), 2), () => store.sessions.deleteBeyond(user.id, 1, 2)];
+      while ((await calls[0]!()) === 2);
+      for (const call of calls) {
+        const { id: sessionId } = await start();
+        await store.samples.add(Array.from({ length: 30 }, (_, at) => ({ sessionId, sample: sampleAt(at + 1) })));
+        if (call === calls[1]) await start();
+        const left = [];
+        do left.push((await list({ id: sessionId })).length);
+        while ((await store.sessions.get(sessionId, user.id)) !== undefined && (await call()) === 2);
+        assert.deepEqual(left, [30, 22, 14, 6]);
+        assert.equal(await store.sessions.get(sessionId, user.id), undefined);
+        assert.deepEqual(await list({ id: sessionId }), []);
+      }
+    });
+
     it('deletes samples with their session', async () => {
       const { store, user } = fixture;
       const [old, kept] = [await start(), await start()];

@@ -9,7 +9,7 @@ import { searchableName } from '#domain/searchable-name.ts';
 import type { Session, SessionTotals } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
-import type { Engine, Query } from '#store/engine.ts';
+import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { SessionChange } from '#store/store.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
@@ -79,13 +79,34 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
   const open = sql<boolean>`phase <> 'ended'`;
   const isOrWasLost = sql<boolean>`(phase <> 'ended' or end_reason = 'node_lost')`;
 
-  /** Makes the queries that delete the samples of chosen sessions, and then the sessions. */
+  /**
+   * Makes the queries that delete the samples of chosen sessions, at most `samples` at once, and those of the sessions that have none left.
+   * Two processes that delete at the same time may choose different sessions in each query.
+   */
   function deleting<Args extends object>(
     choose: (args: Args) => SelectQueryBuilder<Database, 'sessions', { id: SessionId }>,
   ) {
-    const samples = prepare((args: Args) => db.deleteFrom('session_samples').where('session_id', 'in', choose(args)));
-    const chosen = prepare((args: Args) => db.deleteFrom('sessions').where('id', 'in', choose(args)));
-    return (args: Args): Query[] => [samples(args), chosen(args)];
+    return {
+      samples: prepare(({ samples, ...args }: Args & { samples: number }) =>
+        db.deleteFrom('session_samples').where(
+          (eb) => eb.refTuple('session_id', 'at'),
+          'in',
+          (eb) =>
+            eb
+              .selectFrom('session_samples')
+              .select(['session_id', 'at'])
+              .where('session_id', 'in', choose(args as unknown as Args))
+              .limit(samples)
+              .$asTuple('session_id', 'at'),
+        ),
+      ),
+      sessions: prepare((args: Args) =>
+        db
+          .deleteFrom('sessions')
+          .where('id', 'in', choose(args))
+          .where(sql<boolean>`not exists (select 1 from session_samples where session_id = sessions.id)`),
+      ),
+    };
   }
 
   return {

@@ -27,6 +27,9 @@ import { createRecording, endRecording } from './assets.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 
+/** The number of samples that are deleted at once for each session that may be. A session of a day has 1,440. */
+const SAMPLES_OF_SESSION = 4;
+
 /** Makes the store's sessions. */
 export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'] {
   const sessions = sessionQueries(engine);
@@ -77,6 +80,21 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
       const args = listArgs(scope, unnamed, choice.direction, after);
       return runner.one(sessions.nth(choice, { ...args, skip }), (row) => row);
     };
+  }
+
+  /** Deletes sessions, or samples of them when there are many. Returns fewer than `limit` when it deleted all that were chosen. */
+  async function deleteSome<Args extends { readonly limit: number }>(
+    queries: {
+      readonly samples: (args: Args & { samples: number }) => Query;
+      readonly sessions: (args: Args) => Query;
+    },
+    args: Args,
+  ): Promise<number> {
+    const samples = SAMPLES_OF_SESSION * args.limit;
+    const [deleted] = await runner.write([queries.samples({ ...args, samples })]);
+    if (deleted === samples) return args.limit;
+    const [sessionsDeleted = 0] = await runner.write([queries.sessions(args)]);
+    return sessionsDeleted;
   }
 
   const records: Store['sessions'] = {
@@ -143,8 +161,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
       runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow, address),
 
     async deleteEnded(before, limit) {
-      const [, deleted] = await runner.write(sessions.deleteEnded({ before, limit }));
-      return deleted ?? 0;
+      return deleteSome(sessions.deleteEnded, { before, limit });
     },
 
     usersWithEnded: (since) => runner.all(sessions.usersWithEnded({ since }), (row) => row.user_id),
@@ -152,8 +169,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     async deleteBeyond(user, keep, limit) {
       const newest = await runner.one(sessions.newestNotKept({ user_id: user, keep }), (row) => row);
       if (newest === undefined) return 0;
-      const [, deleted] = await runner.write(sessions.deleteEndedUpTo({ user_id: user, ...newest, limit }));
-      return deleted ?? 0;
+      return deleteSome(sessions.deleteEndedUpTo, { user_id: user, ...newest, limit });
     },
   };
   return records;
