@@ -4,19 +4,36 @@
 import type { Secret } from '#domain/secret.ts';
 import { EXIT, Exit } from './exit-code.ts';
 
-/** Makes the exit that shows the command to run. The operator supplies the user and the password. */
+/** The schema that keeps the tables which a restore has replaced. */
+const REPLACED = 'replaced';
+
+/**
+ * SQL that moves every table out of the way, in one transaction, so that a restore meets none. `pg_restore --clean` would leave those that
+ * a later version has added, and the migrations that create them would fail. It works for any owner of the database.
+ */
+const SET_ASIDE = `create schema ${REPLACED}; do $$ declare name text; begin for name in select tablename from pg_tables where schemaname = current_schema() loop execute format($sql$alter table %I set schema ${REPLACED}$sql$, name); end loop; end $$`;
+
+/** Makes the exit that shows the commands to run. The operator supplies the user and the password. */
 export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restore', file: string): Promise<Exit> {
   // Imported only here, because the other commands need no PostgreSQL client.
   const { targetOf } = await import('#store/engines/postgres/target.ts');
-  const { place } = targetOf(databaseUrl);
-  // Quoted for any POSIX shell.
-  const quoted = `'${file.replaceAll("'", `'\\''`)}'`;
-  const command =
+  const { place, toolUrl } = targetOf(databaseUrl);
+  const database = `--dbname=${quoted(toolUrl)}`;
+  const commands =
     what === 'backup'
-      ? `pg_dump --format=custom --file=${quoted} --dbname='postgres://${place}'`
-      : `pg_restore --clean --if-exists --single-transaction --dbname='postgres://${place}' ${quoted}`;
+      ? [`pg_dump --format=custom --exclude-schema=${REPLACED} --file=${quoted(file)} ${database}`]
+      : [
+          `psql ${database} --command=${quoted(SET_ASIDE)} &&`,
+          `pg_restore --single-transaction ${database} ${quoted(file)}`,
+        ];
   return new Exit(EXIT.failed, [
     `The store is in PostgreSQL, at ${place}.${what === 'restore' ? ' Stop every server that uses it.' : ''} With PGUSER and PGPASSWORD set, run:`,
-    `  ${command}`,
+    ...commands.map((command) => `  ${command}`),
+    ...(what === 'restore'
+      ? [`The replaced tables are kept in the schema "${REPLACED}"; delete it when the restored data is right.`]
+      : []),
   ]);
 }
+
+/** Quotes an argument for any POSIX shell. */
+const quoted = (argument: string) => `'${argument.replaceAll("'", `'\\''`)}'`;

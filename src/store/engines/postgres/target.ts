@@ -14,6 +14,8 @@ const KEEP_ALIVE_MS = 10_000;
 export interface Target {
   /** The part of the URL that may be shown: `host:port/database`. */
   readonly place: string;
+  /** The URL for PostgreSQL's own tools, which get the user and the password in another way. */
+  readonly toolUrl: string;
   /** The options of a connection. Each call makes one socket. They contain the password, so never log them. */
   options(): ClientConfig & { readonly connectionString: string };
 }
@@ -41,6 +43,7 @@ export function targetOf(url: Secret): Target {
   const port = parsed.searchParams.get('port') ?? (parsed.port || '5432');
   return {
     place: `${host}:${port}${parsed.pathname}`,
+    toolUrl: toolUrlOf(parsed, host, port),
     options: () => ({
       connectionString,
       fallback_application_name: 'millrace',
@@ -50,6 +53,22 @@ export function targetOf(url: Secret): Target {
       types: typeParsers,
     }),
   };
+}
+
+/** The settings of an encrypted connection that PostgreSQL's tools understand as well. */
+const TOOL_SETTINGS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'];
+
+/** Makes the URL for PostgreSQL's tools. The folder of a socket can only be a parameter of it. */
+function toolUrlOf(parsed: URL, host: string, port: string): string {
+  const isSocket = host.startsWith('/');
+  const query = new URLSearchParams(isSocket ? { host, port } : {});
+  for (const name of TOOL_SETTINGS) {
+    const value = parsed.searchParams.get(name);
+    // `no-verify` is a word of the Node client.
+    if (value !== null) query.set(name, value === 'no-verify' ? 'require' : value);
+  }
+  const asked = query.toString().replaceAll('%2F', '/').replaceAll('+', '%20');
+  return `postgres://${isSocket ? '' : `${host}:${port}`}${parsed.pathname}${asked === '' ? '' : `?${asked}`}`;
 }
 
 /** The host name, or the folder of a socket, which is given with escaped slashes. Undefined for anything else. */
