@@ -318,6 +318,8 @@ test('an invalid webhook is refused with the name of the field', async (t) => {
     [{ ...good, url: 'ftp://example.com/' }, 'url'],
     [{ ...good, url: 'https://user:password@example.com/' }, 'url'],
     [{ ...good, url: 'http://127.0.0.1/' }, 'url'],
+    [{ ...good, url: 'https://example.com/\u0000' }, 'url'],
+    [{ ...good, url: 'https://example.com/\ud800' }, 'url'],
     [{ ...good, url: 'http://[::ffff:10.0.0.1]/' }, 'url'],
     [{ ...good, url: 'http://2130706433/' }, 'url'],
     [{ ...good, colour: 'red' }, 'colour'],

@@ -6,7 +6,7 @@ import { DELIVERY_STATES, type DeliveryState, type WebhookDisabledReason } from 
 import { Type } from '#lib/schema.ts';
 import { EventTypeSchema } from './event.ts';
 import { STREAM_ID, USER_ID, WEBHOOK_ID, WEBHOOK_LOG_ID } from './sample-ids.ts';
-import { MILLISECONDS, PRINTABLE } from './text.ts';
+import { MILLISECONDS, PRINTABLE, STORABLE } from './text.ts';
 
 const name = Type.String({
   minLength: 1,
@@ -16,6 +16,7 @@ const name = Type.String({
 });
 const url = Type.String({
   maxLength: 2048,
+  pattern: STORABLE,
   description:
     'an http or https URL of at most 2048 characters, without a user and password, that leads to a public address.',
 });
