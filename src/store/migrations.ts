@@ -17,6 +17,7 @@ import { deletedStreams } from './migrations/0011-deleted-streams.ts';
 import { waitingDeliveries } from './migrations/0012-waiting-deliveries.ts';
 import { deadDeliveries } from './migrations/0013-dead-deliveries.ts';
 import { samplesWithoutSession } from './migrations/0014-samples-without-session.ts';
+import { recordingsOfDeletedStreams } from './migrations/0015-recordings-of-deleted-streams.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -34,6 +35,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0012-waiting-deliveries': waitingDeliveries,
   '0013-dead-deliveries': deadDeliveries,
   '0014-samples-without-session': samplesWithoutSession,
+  '0015-recordings-of-deleted-streams': recordingsOfDeletedStreams,
 };
 
 /** How a database's schema compares with this program. */

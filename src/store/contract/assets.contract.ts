@@ -409,7 +409,16 @@ function deletions(fixture: Fixture): void {
     for (const { streamId } of [deleted, running]) {
       await store.streams.delete([streamId], user.id, [someReceipt({ at: ms(60 * day) })]);
     }
+    // A deletion may cross the first part of a session.
+    const late = someSession(await recordedStream(fixture), { ...ENDED, endedAt: ms(60 * day) });
+    await store.streams.delete([late.streamId], user.id, [someReceipt({ at: ms(60 * day) })]);
+    await store.sessions.create(late);
     const ours = new Set<string>([deleted, running, old, kept].map(({ id }) => id));
+    const isLate = async (now: number) =>
+      (await store.assets.due({ now: ms(now), endedBefore: undefined, limit: 1000 })).some(
+        ({ id }) => id === assetIdOf(late),
+      );
+    assert.deepEqual([await isLate(61 * day - 1), await isLate(61 * day)], [false, true]);
     const due = async (now: number, endedBefore?: number) =>
       (
         await store.assets.due({

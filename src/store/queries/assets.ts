@@ -8,7 +8,7 @@ import type { ServiceNode } from '#domain/node.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { AssetChange, AssetListOptions, AssetOrder } from '#store/asset-store.ts';
+import { type AssetChange, type AssetListOptions, type AssetOrder, RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { AssetsTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
@@ -81,14 +81,18 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       .$if(user_id !== undefined, (query) => query.where('user_id', '=', user_id!));
 
   return {
-    /** Creates the asset of a session that is recorded, unless it exists. */
+    /**
+     * Creates the asset of a session that is recorded, unless it exists. The stream may have been deleted before, as when its deletion crosses
+     * the first part. The write must have locked the stream's row.
+     */
     createRecording: prepare((args: Columns<'session_id' | 'playback_id'>) => ({
       compile: () =>
         sql`insert into assets (id, kind, user_id, stream_id, session_id, playback_id, path, media_path, name, name_search,
-            creator_id, created_at, updated_at, phase, node_id)
+            creator_id, created_at, updated_at, phase, node_id, delete_at)
           select id, 'recording', user_id, stream_id, id, cast(${args.playback_id} as text), recording_path, recording_path,
             name, name_search, (select creator_id from streams where streams.id = sessions.stream_id), created_at,
-            created_at, 'recording', node_id
+            created_at, 'recording', node_id,
+            (select deleted_at + ${sql.lit(RECORDINGS_KEPT_MS)} from streams where streams.id = sessions.stream_id)
           from sessions where id = ${args.session_id} and recording_path is not null
           on conflict (id) do nothing`.compile(db),
     })),
