@@ -19,7 +19,7 @@ test('the commands of a restore name the database as the server reaches it, with
     const commands = sentences.filter((line) => line.startsWith('  '));
     assert.deepEqual(
       commands.map((command) => /--dbname='([^']*)'/.exec(command)?.[1]),
-      [named, named],
+      [named, named, named],
       url,
     );
   }

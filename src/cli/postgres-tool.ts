@@ -2,6 +2,7 @@
  * Backup and restore of a store in PostgreSQL, which the operator runs with PostgreSQL's own tools, because those fit its version.
  */
 import type { Secret } from '#domain/secret.ts';
+import { SKIPPED_EVENT_NUMBERS } from '#store/event-numbers.ts';
 import { EXIT, Exit } from './exit-code.ts';
 
 /** The schema that keeps the tables which a restore has replaced. */
@@ -12,6 +13,9 @@ const REPLACED = 'replaced';
  * a later version has added, and the migrations that create them would fail. It works for any owner of the database.
  */
 const SET_ASIDE = `create schema ${REPLACED}; do $$ declare name text; begin for name in select tablename from pg_tables where schemaname = current_schema() loop execute format($sql$alter table %I set schema ${REPLACED}$sql$, name); end loop; end $$`;
+
+/** SQL that leaves out the numbers of events that were given after the backup, as `millrace restore` does for SQLite. */
+const SKIP_NUMBERS = `update event_sequence set last = last + ${SKIPPED_EVENT_NUMBERS}`;
 
 /** Makes the exit that shows the commands to run. The operator supplies the user and the password. */
 export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restore', file: string): Promise<Exit> {
@@ -24,7 +28,8 @@ export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restor
       ? [`pg_dump --format=custom --exclude-schema=${REPLACED} --file=${quoted(file)} ${database}`]
       : [
           `psql ${database} --command=${quoted(SET_ASIDE)} &&`,
-          `pg_restore --single-transaction ${database} ${quoted(file)}`,
+          `pg_restore --single-transaction ${database} ${quoted(file)} &&`,
+          `psql ${database} --command=${quoted(SKIP_NUMBERS)}`,
         ];
   return new Exit(EXIT.failed, [
     `The store is in PostgreSQL, at ${place}.${what === 'restore' ? ' Stop every server that uses it.' : ''} With PGUSER and PGPASSWORD set, run:`,

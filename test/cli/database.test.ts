@@ -81,7 +81,7 @@ describe('millrace migrate', () => {
     assert.match(runs[4]!.stderr, /pg_dump --format=custom .*--file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
     assert.match(
       runs[5]!.stderr,
-      /Stop every server.*\n {2}psql .*&&\n {2}pg_restore --single-transaction .* 'it'\\''s\.dump'\n/,
+      /Stop every server.*\n {2}psql .*&&\n {2}pg_restore --single-transaction .* 'it'\\''s\.dump' &&\n {2}psql /,
     );
     for (const { stdout, stderr } of runs) {
       for (const planted of [server.user, server.password]) assert.ok(!(stdout + stderr).includes(planted));
@@ -95,7 +95,7 @@ test('a backup of an older version can be restored into a database of this one i
   const settings = { DATA_DIR: await dataFolder(t), DATABASE_URL: url };
   assert.equal((await run(['migrate'], { settings })).code, 0);
   const printed = await run(['restore', 'old.dump'], { settings });
-  const setAside = /psql .* --command='([^']*)'/.exec(printed.stderr)?.[1];
+  const setAside = /psql .* --command='(create [^']*)'/.exec(printed.stderr)?.[1];
   await server.query(setAside!, url);
   const kept = await server.query("select from pg_tables where schemaname = 'replaced'", url);
   // What `pg_restore` makes of the backup, without which Kysely takes its tables in the other schema for present.
@@ -106,6 +106,9 @@ test('a backup of an older version can be restored into a database of this one i
   const restored = await new Migrator({ db: kyselyOnPostgres(client), provider }).migrateTo('0007-assets');
   await client.end();
   assert.equal(restored.error, undefined);
+  const skip = /psql .* --command='(update [^']*)'/.exec(printed.stderr)?.[1];
+  await server.query(skip!, url);
+  assert.deepEqual(await server.query('select last from event_sequence', url), [{ last: '1000000000' }]);
   const updated = await run(['migrate'], { settings });
   assert.deepEqual([updated.code, updated.stderr], [0, '']);
   assert.match(updated.stdout, /^done {5}0008-/);
@@ -140,6 +143,11 @@ describe('millrace backup and restore', () => {
     const restored = await run(['restore', file], { settings });
     assert.equal(restored.code, 0, restored.stderr);
     const replaced = /^The old database is now (\S+)\.$/m.exec(restored.stdout)?.[1];
+    const lastNumber = (path: string) => {
+      using db = new DatabaseSync(path, { readOnly: true });
+      return db.prepare('select last from event_sequence').get()!.last as number;
+    };
+    assert.equal(lastNumber(join(settings.DATA_DIR, 'millrace.db')), lastNumber(file) + 1_000_000_000);
     const keys = await run(['keys', 'list'], { settings });
     assert.match(keys.stdout, /before/);
     assert.doesNotMatch(keys.stdout, /after/);

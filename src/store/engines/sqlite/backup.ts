@@ -7,6 +7,7 @@ import { backup, DatabaseSync } from 'node:sqlite';
 import type { Milliseconds } from '#lib/units.ts';
 import { makeFolder } from '#store/data-folder.ts';
 import { holdFolder } from '#store/engines/folder-lock.ts';
+import { SKIPPED_EVENT_NUMBERS } from '#store/event-numbers.ts';
 import { MIGRATIONS, migrationsDone } from '#store/migrations.ts';
 import { StoreOpenError } from '#store/open-error.ts';
 import { kyselyOn } from './dialect.ts';
@@ -51,6 +52,7 @@ export async function restoreSqlite(
   const fresh = `${path}.restored`;
   try {
     await copy(file, fresh);
+    skipEventNumbers(fresh);
     const replaced = existsSync(path) ? putAside(path, now) : undefined;
     rename(fresh, path);
     return { replaced };
@@ -58,6 +60,14 @@ export async function restoreSqlite(
     rmSync(fresh, { force: true });
     throw notWritten(error, path);
   }
+}
+
+/** Leaves out the numbers that events may have got since the backup was made, durably. */
+function skipEventNumbers(path: string): void {
+  using db = new DatabaseSync(path);
+  db.exec('PRAGMA synchronous = FULL');
+  const isThere = db.prepare("select 1 from sqlite_schema where name = 'event_sequence'").get() !== undefined;
+  if (isThere) db.prepare('update event_sequence set last = last + ?').run(SKIPPED_EVENT_NUMBERS);
 }
 
 /** Copies the database into a new file and flushes it to the disk. */
