@@ -1,7 +1,8 @@
 /**
  * Numbers events soon after they were stored. That makes them readable and creates their deliveries.
  *
- * Each process numbers its own events. It also looks regularly for those left by a process that died or could not reach the database.
+ * Each process numbers its own events. A server also looks regularly for those of commands beside it, and those left by a process that died
+ * or could not reach the database.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { pause } from '#lib/pause.ts';
@@ -12,12 +13,12 @@ import type { Store } from './store.ts';
 const BATCH = 500;
 /** The pause after a failure. */
 const RETRY_MS = 500;
-/** How often a process checks whether other processes have left events, if the database is shared. */
+/** How often a process checks whether other processes have left events. With SQLite, that is a query only after a commit. */
 const CHECK_EVERY_MS = 2000;
 
 /** The options of an event sequencer. */
 export interface EventSequencerOptions {
-  readonly store: Pick<Store, 'events' | 'isShared'>;
+  readonly store: Pick<Store, 'events'>;
   readonly logger: Logger;
 }
 
@@ -74,7 +75,7 @@ export class EventSequencer implements AsyncDisposable {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#wake = resolve;
     if (this.#isWanted || this.#closing.signal.aborted) resolve();
-    const timer = this.#options.store.isShared ? setTimeout(resolve, CHECK_EVERY_MS) : undefined;
+    const timer = setTimeout(resolve, CHECK_EVERY_MS);
     return promise.finally(() => clearTimeout(timer));
   }
 }

@@ -411,12 +411,14 @@ describe('a fault while open', () => {
   });
 });
 
-it('queries the database again for a key or a stream only after a commit, by any process', async () => {
+it('queries the database again for a key, a stream or events without numbers only after a commit, by any process', async () => {
   await using open = await openWithFaults();
   const { store, user, faults, dataDir } = open;
   const [key, stream] = [someKey(user), someStream(user.id)];
   await store.apiKeys.create(key, someReceipt());
   await store.streams.create(stream, someReceipt());
+  await store.events.number(100);
+  await store.events.areWaiting();
   await store.apiKeys.byHash(key.secretHash);
   await store.streams.get(stream.id, user.id);
   await store.streams.byPlaybackId(stream.playbackId);
@@ -425,6 +427,7 @@ it('queries the database again for a key or a stream only after a commit, by any
   assert.equal((await store.apiKeys.byHash(key.secretHash))?.key.id, key.id);
   assert.equal((await store.streams.get(stream.id, user.id))?.id, stream.id);
   assert.equal((await store.streams.byPlaybackId(stream.playbackId))?.id, stream.id);
+  assert.equal(await store.events.areWaiting(), false);
   setFault(faults, 'crashes', 0);
 
   using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
@@ -433,6 +436,8 @@ it('queries the database again for a key or a stream only after a commit, by any
   assert.equal((await store.streams.byPlaybackId(stream.playbackId))?.name, 'renamed');
   beside.exec('update api_keys set revoked_at = 1');
   assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
+  beside.exec('update events set sequence = null');
+  assert.equal(await store.events.areWaiting(), true);
 });
 
 it('no query reads or sorts a whole table', async () => {

@@ -26,7 +26,7 @@ export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['
       return numbered;
     },
 
-    areWaiting: async () => (await runner.one(events.waiting({}), () => true)) ?? false,
+    areWaiting: async () => (await runner.cachedOne(events.waiting({}), () => true)) ?? false,
     onUnnumbered: (listener) => runner.onUnnumbered(listener),
     last: async () => (await runner.one(events.lastSequence({}), ({ last }) => last)) ?? 0,
 
