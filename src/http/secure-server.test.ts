@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { type EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2, constants } from 'node:http2';
@@ -424,4 +425,21 @@ test('a host that opens connection after connection has them closed before the h
   time += 1000;
   for (let each = 0; each < 30; each += 1) await knock();
   assert.equal(admitted, 1220);
+});
+
+test('connections that are reset before the server accepts them are closed, and raise no error that nothing handles', async (t) => {
+  const { http, listen } = await serverOf(t);
+  const { port } = await listen();
+  // While this process waits for the child, it accepts nothing.
+  const client = `
+    const { connect } = require('node:net');
+    for (let count = 0; count < 50; count++) {
+      const socket = connect(${port}, '127.0.0.1', () => socket.resetAndDestroy());
+    }`;
+  const { status, stderr } = spawnSync(process.execPath, ['-e', client], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  const open = () => new Promise<number>((resolve) => http.server.getConnections((_, count) => resolve(count)));
+  let accepted = 0;
+  http.server.prependListener('connection', () => (accepted += 1));
+  await waitFor(async () => accepted === 50 && (await open()) === 0, { what: 'the end of all connections' });
 });

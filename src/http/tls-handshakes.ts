@@ -35,8 +35,13 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
   const byPeer = new Map<string, Socket>();
   const opened = new TokenBuckets({ perMinute: PER_MINUTE, clock });
   server.on('connection', (socket: Socket) => {
+    socket.on('error', () => {}); // `close` follows
     const { remoteAddress } = socket;
-    if (remoteAddress === undefined) return;
+    // A client that is already gone has no address any more.
+    if (remoteAddress === undefined) {
+      socket.destroy();
+      return;
+    }
     if (isTrustedProxy(remoteAddress)) {
       begin(socket, networkOf(remoteAddress));
       return;
@@ -102,7 +107,6 @@ function awaitHello(socket: Socket, arrived: () => void): void {
       arrived();
     } else if (pieces >= MAX_HELLO_PIECES || hello.length >= MAX_HELLO_BYTES) giveUp();
   };
-  socket.on('error', () => {}); // `close` follows
   socket.on('data', take).once('end', giveUp).once('close', closed);
 }
 
