@@ -20,6 +20,8 @@ export interface Query<Row = unknown> {
   readonly mustChange?: number;
   /** Whether the query inserts events, which must then be numbered. */
   readonly addsEvents?: boolean;
+  /** Whether the query concerns leases of nodes, so that it must not wait until other calls are done. An engine with one node ignores it. */
+  readonly isUrgent?: boolean;
   /** Only carries the type. Never set. */
   readonly row?: Row;
 }

@@ -69,6 +69,9 @@ export const compilable = <Row>(db: Kysely<Database>, query: RawBuilder<Row>) =>
 /** Makes a query undo its whole write unless it changes exactly one row. */
 export const changingOne = (query: Query): Query => ({ ...query, mustChange: 1 });
 
+/** Makes a query one that must not wait until other calls are done. */
+export const urgent = <Row>(query: Query<Row>): Query<Row> => ({ ...query, isUrgent: true });
+
 function compile<Args extends object>(build: (args: Args) => Compilable<unknown>, keys: readonly string[]): Template {
   const placeholders = Object.fromEntries(keys.map((key) => [key, new Placeholder(key)]));
   const { sql, parameters } = build(placeholders as Args).compile();

@@ -22,7 +22,7 @@ import { eventQueries } from '#store/queries/events.ts';
 import { storeContract } from '#store/store.contract.ts';
 import { createLogger, silentLogger } from '#telemetry/logger.ts';
 import { type PostgresServer, startPostgres } from '#test/support/postgres.ts';
-import { someReceipt, someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
+import { someNode, someReceipt, someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
 import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { kyselyOn, postgresCompiler } from './postgres/dialect.ts';
@@ -366,6 +366,29 @@ describe('overload', () => {
       return wrote && (await things(engine))[0]?.n === 99;
     };
     await waitFor(isDone, { what: 'a write' });
+  });
+
+  it('by writes that wait costs no node its lease', async () => {
+    const url = await server.newDatabase(emptyStore);
+    await using store = await openStoreOn(url);
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    const user = await store.users.ensure(someUser());
+    const blocker = new Client({ connectionString: url });
+    await blocker.connect();
+    let writes: Promise<unknown>[] = [];
+    try {
+      await blocker.query(`begin; select from users where id = '${user.id}' for update`);
+      writes = Array.from({ length: 40 }, (_, n) => store.users.change(user.id, { name: `name ${n}` }, someReceipt()));
+      const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
+      await waitFor(async () => (await server.query(waits, url)).length === 8, { what: 'all connections to wait' });
+      assert.deepEqual(await store.nodes.renew(node, 60_000), { hadLapsed: false });
+      assert.deepEqual(await store.nodes.lapsed(), []);
+      assert.equal((await server.query(waits, url)).length, 8);
+    } finally {
+      await blocker.end();
+    }
+    await Promise.all(writes);
   });
 
   it('by too many connections is treated as an outage', async () => {

@@ -1,8 +1,8 @@
 /**
  * The store in a PostgreSQL database that several processes may share.
  *
- * Reads and writes have connections of their own, so that reads never wait for a slow commit. A third kind of connection receives what
- * other processes announce. Writes are isolated as `read committed`: each query sees everything committed before it, and one that changes a
+ * Reads and writes have connections of their own, so that reads never wait for a slow commit. Leases have another one, so that no number of
+ * calls that wait costs a process its lease. One more receives what other processes announce. Writes are isolated as `read committed`: each query sees everything committed before it, and one that changes a
  * row waits for others that are changing it. Races are prevented by unique indexes and by conditions in the changing query itself.
  */
 import { sql } from 'kysely';
@@ -21,8 +21,8 @@ import { targetOf } from './postgres/target.ts';
 import { transact } from './postgres/transaction.ts';
 
 /**
- * The number of connections for reads, and for writes. With the one of the listener, a process has at most 17, so five processes fit into
- * PostgreSQL's default of 100.
+ * The number of connections for reads, and for writes. With the one for leases and the one of the listener, a process has at most 18, so
+ * five processes fit into PostgreSQL's default of 100.
  */
 const CONNECTIONS = 8;
 
@@ -43,14 +43,16 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
   await updateSchema(target, async () => {
     if (exclusive) await listener.start();
   });
-  const lane = (role: string, timeoutMs: number) =>
-    new Lane({ ...options, role, target, connections: CONNECTIONS, timeoutMs });
+  const lane = (role: string, timeoutMs: number, connections = CONNECTIONS) =>
+    new Lane({ ...options, role, target, connections, timeoutMs });
   const [reads, writes] = [lane('read', options.readTimeoutMs), lane('write', options.writeTimeoutMs)];
+  const leases = lane('lease', options.writeTimeoutMs, 1);
   const held = opened.move();
   let closed: Promise<void> | undefined;
   const close = async () => {
     await reads.close();
     await writes.close();
+    await leases.close();
     await held.disposeAsync();
   };
 
@@ -68,14 +70,15 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
       query.parameters.forEach(bindable);
       // PostgreSQL text cannot hold U+0000, so no row matches. The server would reject the query.
       if (query.parameters.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-      const { rows } = await reads.run((client) => client.query(statementOf(query)));
+      const { rows } = await (query.isUrgent ? leases : reads).run((client) => client.query(statementOf(query)));
       return rows as Row[];
     },
 
     async write(queries, announcements = []) {
       for (const { parameters } of queries) parameters.forEach(bindable);
       if (queries.length === 0 && announcements.length === 0) return [];
-      return writes.run((client, committing) => transact(client, queries, announcements, committing));
+      const calls = queries.some(({ isUrgent }) => isUrgent) ? leases : writes;
+      return calls.run((client, committing) => transact(client, queries, announcements, committing));
     },
 
     listen: (listen) => listener.listen(listen),

@@ -6,6 +6,7 @@ import { newClusterSecret, Secret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import type { Engine, Query } from '#store/engine.ts';
+import { urgent } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, reportPhase } from '#store/queries/events.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
@@ -34,7 +35,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
     async renew(node, leaseMs) {
       const row = { ...node, lease_until: ms(leaseMs), incarnation: runner.incarnation };
       const isKnown = known.has(node.id);
-      const queries: Query[] = [nodes.renewHeld(row), nodes.renew(row)];
+      const queries: Query[] = [urgent(nodes.renewHeld(row)), nodes.renew(row)];
       // A process that starts has no connected publisher. An earlier process of the node that was killed may have left some.
       if (!isKnown) queries.push(publishers.releaseAll({ node_id: node.id }));
       const [held] = await runner.write(queries);
@@ -67,7 +68,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
         publishers: connected,
       })),
 
-    lapsed: () => runner.all(nodes.lapsed({}), ({ id }) => id),
+    lapsed: () => runner.all(urgent(nodes.lapsed({})), ({ id }) => id),
 
     async endSessionsOf(id, at) {
       const open = await runner.all(sessions.openOfNode({ node_id: id }), sessionOfRow);

@@ -29,7 +29,7 @@ const FIRST_PAUSE_MS = 5;
 
 /** The options of a lane. */
 export interface LaneOptions {
-  /** The name of the lane in the log: `read` or `write`. */
+  /** The name of the lane in the log: `read`, `write` or `lease`. */
   readonly role: string;
   readonly target: Target;
   /** The largest number of connections. */
