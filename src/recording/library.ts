@@ -12,7 +12,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
 import { extentOf } from './extent.ts';
 import { volumeName } from './index-file.ts';
-import { isComplete, isCompleteSoon, playlistSpan, type SegmentSpan } from './needed-segments.ts';
+import { isCompleteSoon, isExcerptComplete, playlistSpan, type SegmentSpan } from './needed-segments.ts';
 import { type PlacedPicture, picturesName } from './picture-file.ts';
 import { posterAt, type SessionSpan, type StoryboardTile, tilesOf } from './pictures.ts';
 import { publicPlaylist } from './public-playlist.ts';
@@ -232,7 +232,7 @@ class OpenRecording implements Recorded {
     if (span === undefined) return undefined;
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
     const isRunning = !(hasEnded || index.hasEnded);
-    const isWhole = !isRunning || isComplete(index, excerpt);
+    const isWhole = !isRunning || isExcerptComplete(index, excerpt);
     const text = playlists.excerpt(index, rendition, { span, startS, isRunning, isComplete: isWhole });
     return text === undefined ? undefined : new PlaylistText(text, isWhole);
   }

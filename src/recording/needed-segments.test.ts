@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ms } from '#lib/units.ts';
 import type { TrackDescription } from './index-record.ts';
-import { isComplete, isCompleteSoon } from './needed-segments.ts';
+import { isCompleteSoon, isExcerptComplete } from './needed-segments.ts';
 import { RecordingIndex } from './recording-index.ts';
 
 const TRACK: TrackDescription = {
@@ -48,9 +48,9 @@ describe('an excerpt of a running recording', () => {
       ['a rendition begins later', { source: 6, small: 0 }, 6, true],
     ];
     for (const [what, lengths, endS, expected] of cases) {
-      assert.equal(isComplete(indexOf(lengths), until(endS)), expected, what);
+      assert.equal(isExcerptComplete(indexOf(lengths), until(endS)), expected, what);
     }
-    assert.equal(isComplete(indexOf({ source: 4 }), { fromMs: ms(0) }), false, 'it has no end');
+    assert.equal(isExcerptComplete(indexOf({ source: 4 }), { fromMs: ms(0) }), false, 'it has no end');
   });
 
   it('is complete soon when what is missing is recorded in a segment that has not ended', () => {
@@ -66,6 +66,6 @@ describe('an excerpt of a running recording', () => {
   it('is complete in any case once the recording has ended', () => {
     const index = indexOf({ source: 5 });
     index.apply({ type: 'end' });
-    assert.equal(isComplete(index, until(9)), true);
+    assert.equal(isExcerptComplete(index, until(9)), true);
   });
 });

@@ -40,7 +40,7 @@ export function playlistSpan({ leader }: RecordingIndex, { fromMs, untilMs }: Ex
  * Whether the playlists of an excerpt of a running recording have everything: no segment of the excerpt will be added or become longer, in
  * any rendition.
  */
-export function isComplete({ leader, renditions, hasEnded }: RecordingIndex, { untilMs }: Excerpt): boolean {
+export function isExcerptComplete({ leader, renditions, hasEnded }: RecordingIndex, { untilMs }: Excerpt): boolean {
   if (hasEnded) return true;
   if (leader === undefined || untilMs === undefined) return false;
   const { segments, completeCount } = leader;
@@ -66,7 +66,7 @@ export function isComplete({ leader, renditions, hasEnded }: RecordingIndex, { u
 export function isCompleteSoon(index: RecordingIndex, excerpt: Excerpt): boolean {
   const { segments } = index.leader ?? {};
   const newest = segments?.at(segments.count - 1);
-  if (newest === undefined || isComplete(index, excerpt)) return false;
+  if (newest === undefined || isExcerptComplete(index, excerpt)) return false;
   const { fromMs = 0, untilMs = Infinity } = excerpt;
   const recordedMs = endMsOf(newest) + ROUNDED_MS;
   return fromMs < recordedMs && (untilMs <= recordedMs || playlistSpan(index, excerpt) === undefined);
