@@ -13,7 +13,7 @@ const ROOT = join(import.meta.dirname, '..');
 const DEBIAN = 'bookworm';
 /** Containers may not raise these limits above the host's, which Podman tries by default. */
 const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=4096:4096'];
-/** A container ends by itself after this time, in seconds, because the end of a test process that is killed does not end its containers. */
+/** The seconds after which a container ends by itself. A test process that is killed cannot end its containers. */
 const LONGEST_S = 30 * 60;
 /** In a sandbox, a private network for each step of a build is often not possible. */
 const BUILD = ['--isolation', 'chroot', '--network', 'host'];

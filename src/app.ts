@@ -466,8 +466,8 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
 }
 
 /**
- * Whether a stream or recording exists. While the store is away, or lookups are refused to the viewer's address, it counts as existing, and
- * the player page waits for it.
+ * Whether a stream or recording exists. It counts as existing while the store is away, and while lookups are refused to the viewer's
+ * address: the player page then waits for it.
  */
 async function exists(playable: Promise<unknown>): Promise<boolean> {
   try {

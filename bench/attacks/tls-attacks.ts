@@ -48,7 +48,8 @@ async function sendNoise(socket: Socket): Promise<void> {
 }
 
 /**
- * A handshake message that never ends, in 3,276 records without a byte of it, in as many pieces and bytes as a server waits for.
+ * The beginning of a handshake message that is never completed: its header, and then records without payload. These are as many bytes, in
+ * almost as many pieces, as a server accepts while it waits for a ClientHello.
  */
 const TINY_RECORDS = Buffer.concat([
   Buffer.of(0x16, 3, 1, 0, 4, 1, 0xff, 0xff, 0xff),

@@ -69,7 +69,7 @@ export interface ApiOptions {
     | 'listen'
   >;
   readonly live: LiveDirectory;
-  /** Finds what has the id that a viewer at an address asks for. Limits lookups of unknown ids. */
+  /** Finds the stream or asset with an id, for a viewer at an address. Limits how many unknown ids an address may ask for. */
   readonly findPlayable: (id: string, address: string) => Promise<Playable | undefined>;
   readonly recordings: RunningRecordings;
   /** Whether viewers may seek back in a stream while it is recorded. */

@@ -33,7 +33,7 @@ export interface EventReaderOptions {
   readonly output: Writable;
 }
 
-/** Whether the reader has left. Over HTTP/2, the response does not tell, but its stream does. */
+/** Whether the reader has left. Over HTTP/2, the response of Node has no `destroyed`, but its stream has. */
 export function isReaderGone(output: Writable & Partial<Pick<Http2ServerResponse, 'stream'>>): boolean {
   return (output.stream ?? output).destroyed;
 }

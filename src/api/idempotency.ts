@@ -152,8 +152,8 @@ function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
 /**
  * Identifies a request. Two requests are the same when they have the same API key, and path, query and body mean the same. The body is
  * compared as it was parsed, so white space does not matter, but the order of fields does. The API key is part of the identity, because
- * only the same key can decrypt the answer. So is the token of a browser session, which changes every few minutes, whereas the id is that of
- * the key with which the browser signed in.
+ * only the same key can decrypt the answer. For a browser session, its token is part of the identity instead, because the answer is
+ * encrypted with the token. The token changes every few minutes, while `keyId` is always that of the key with which the browser signed in.
  */
 function claimOf(
   { caller, method, routeOptions, params, query, body }: FastifyRequest,

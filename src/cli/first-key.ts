@@ -66,9 +66,9 @@ export interface FirstLinkOptions extends Omit<FirstKeyOptions, 'store'> {
 
 /**
  * Makes the first link to the dashboard, for the user `admin`, unless there has been one, an API key has been used or revoked, or the
- * operator chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was in use, so
- * a later start makes it. Without a terminal, the link is written to `<dataDir>/initial-sign-in-link` like the first key. The file stays,
- * because the link is worthless after its first use or 15 minutes.
+ * operator chose the first key. The start that made the first key may have failed before it printed a link, for example because a port was
+ * in use, so a later start makes it. Without a terminal, the link is written to `<dataDir>/initial-sign-in-link` like the first key. The
+ * file stays, because the link is worthless after its first use or 15 minutes.
  * @returns the text for the terminal; empty when there is none
  */
 export async function firstSignInLink(options: FirstLinkOptions): Promise<string> {

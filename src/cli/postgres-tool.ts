@@ -9,12 +9,13 @@ import { EXIT, Exit } from './exit-code.ts';
 const REPLACED = 'replaced';
 
 /**
- * SQL that moves every table out of the way, in one transaction, so that a restore meets none. `pg_restore --clean` would leave those that
- * a later version has added, and the migrations that create them would fail. It works for any owner of the database.
+ * SQL that moves every table to another schema, in one transaction, so that a restore finds an empty database. `pg_restore --clean` would
+ * leave the tables that a later version has added, and the migrations that create these would fail. The SQL needs no other right than that
+ * of the owner of the database.
  */
 const SET_ASIDE = `create schema ${REPLACED}; do $$ declare name text; begin for name in select tablename from pg_tables where schemaname = current_schema() loop execute format($sql$alter table %I set schema ${REPLACED}$sql$, name); end loop; end $$`;
 
-/** SQL that leaves out the numbers of events that were given after the backup, as `millrace restore` does for SQLite. */
+/** SQL that skips the numbers which events may have got since the backup was made, as `millrace restore` does for SQLite. */
 const SKIP_NUMBERS = `update event_sequence set last = last + ${SKIPPED_EVENT_NUMBERS}`;
 
 /** Makes the exit that shows the commands to run. The operator supplies the user and the password. */

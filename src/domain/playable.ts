@@ -1,10 +1,10 @@
 /**
- * What viewers can be shown by its id.
+ * What viewers can be shown: a stream, or a recording or clip.
  */
 import type { Asset } from './asset.ts';
 import type { Stream } from './stream.ts';
 
-/** What has the playback id of a stream, the playback id of a recording or clip, or the id of a recorded session. */
+/** What an id stands for: the playback id of a stream, the playback id of a recording or clip, or the id of a recorded session. */
 export type Playable =
   | { readonly kind: 'stream'; readonly stream: Stream }
   /** `stream` is the stream that the asset was made of, also when it is deleted. */

@@ -23,7 +23,8 @@ export type UsageCounts = Readonly<Record<UsageCounter, number>>;
 
 /**
  * What one counter of a process counted for one stream within one hour. Each value replaces the one before: it counts from the beginning of
- * the hour, or of the counter if that was later. A process begins another counter when its clock is set back to an hour that is over.
+ * the hour, or from the beginning of the counter if that was later. A process begins another counter when its clock is set back into an
+ * hour that it has finished.
  */
 export interface HourOfUsage {
   /** The beginning of the hour, in UTC. */

@@ -167,9 +167,9 @@ export const WARNINGS = {
       `the audio has been silent for ${Math.floor(seconds)} s; check that the microphone is on and not muted in the encoder`,
     measured: ({ seconds }: DurationDetails) => ({ actual: Math.floor(seconds), expected: 0, unit: 's' }),
     meaning:
-      'The audio of the last seconds was digital silence, or came more than four seconds later than the video of the same time, too late for viewers. It is noticed for AAC only. The noise of a microphone is not silence.',
+      'The audio of the last seconds was digital silence, or it came too late for viewers: more than four seconds later than the video of the same time. Only AAC is checked. The noise of a microphone is not silence.',
     remedy:
-      'Look at the audio meter of the encoder: a muted source, a wrong device, or an application that plays nothing. If it shows sound, remove delays between audio and video in the encoder. Nothing is wrong when silence is intended.',
+      'Look at the audio meter of the encoder: a muted source, a wrong device, or an application that plays nothing. If the meter shows sound, remove delays between audio and video in the encoder. Nothing is wrong when silence is intended.',
   },
   profile_larger_than_source: {
     severity: 'notice',

@@ -65,7 +65,7 @@ export interface PresentationOptions {
   readonly firstDiscontinuitySequence: number;
   /** The wall-clock time of session time 0, for EXT-X-PROGRAM-DATE-TIME. It never changes, so later steps of the clock have no effect. */
   readonly epoch: Milliseconds;
-  /** The profiles of the session. Their renditions may begin at any time, because they wait for a transcoder. */
+  /** The profiles of the session. Their renditions may begin at any time, because transcoders are limited and may become free late. */
   readonly profiles: readonly Pick<Profile, 'fps' | 'fpsDen'>[];
   /** Set after a restart of the server, when viewers may come before their publisher, with URLs from before the restart. */
   readonly continued: boolean;

@@ -59,7 +59,7 @@ export class Rendition {
   readonly #waiting: WaitingRoom;
   #declared: DeclaredBitrates = { averageBps: undefined, peakBps: undefined };
   #phase: Phase = 'live';
-  /** The number of the newest segment from before it began again. */
+  /** The number of the newest segment before this rendition began again; -1 if it never did. */
   #oldMsn = -1;
   /** The playlist rendered since the last change. */
   #full: PlaylistText | undefined;
@@ -96,7 +96,7 @@ export class Rendition {
     return this.#options.addedS;
   }
 
-  /** Whether its playlist has something to list. A rendition that begins again has nothing before its first new part. */
+  /** Whether its playlist has something to list. A rendition that begins again has nothing to list until its first new part. */
   get hasParts(): boolean {
     const { segments } = this.packager.window;
     return this.#phase !== 'gone' && segments.some(({ msn, parts }) => msn > this.#oldMsn && parts.length > 0);
@@ -158,7 +158,7 @@ export class Rendition {
     this.#waiting.wake();
   }
 
-  /** Removes the playlist of a rendition that has ended alone. */
+  /** Removes the playlist of a rendition that has ended while others continue. */
   leave(): void {
     if (this.#phase === 'ended') this.#phase = 'gone';
     this.changed();

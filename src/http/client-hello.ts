@@ -13,11 +13,11 @@ const MESSAGE_HEADER_BYTES = 4;
  * Whether OpenSSL can process these bytes: they hold a complete ClientHello, in any number of records, or something else, which OpenSSL
  * refuses. Processing a ClientHello is most of a server's work for a handshake.
  *
- * It copies nothing, because a client can make thousands of records of five bytes each, and it is called for every piece that arrives.
+ * No byte is copied: a client can send thousands of records of five bytes each, and this is called for every piece that arrives.
  * @param bytes what a client has sent so far
  */
 export function isHelloComplete(bytes: Buffer): boolean {
-  /** The bytes of the message in the records so far, and the length of what follows its header, as far as it is known. */
+  /** How many bytes of the message the records so far contain, and the length of what follows its header, as far as the length is known. */
   let received = 0;
   let length = 0;
   for (let at = 0; at < bytes.length; ) {

@@ -37,7 +37,7 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
   server.on('connection', (socket: Socket) => {
     socket.on('error', () => {}); // `close` follows
     const { remoteAddress } = socket;
-    // A client that is already gone has no address any more.
+    // The socket of a client that is already gone has no address, and nothing else would close it.
     if (remoteAddress === undefined) {
       socket.destroy();
       return;

@@ -1,5 +1,5 @@
 /**
- * Limits how much expensive work is done at once. Networks take turns, so that a network with much work waits the longest.
+ * Limits how much expensive work is done at the same time. Networks take turns, so that the network with the most work waits longest.
  */
 import { FairQueue } from './fair-queue.ts';
 import { FairSlots } from './fair-slots.ts';
@@ -7,11 +7,11 @@ import { networkOf } from './network-of.ts';
 
 /** The options of {@link FairTurns}. */
 export interface FairTurnsOptions {
-  /** How much work is done at once. */
+  /** How many pieces of work are done at the same time. */
   readonly atOnce: number;
-  /** How much work may wait. When more comes, the network with the most gives up its oldest place; see {@link FairSlots}. */
+  /** How many pieces of work may wait. When one more comes, the network with the most gives up its oldest place; see {@link FairSlots}. */
   readonly waiting: number;
-  /** How much work of one host may wait. As much as of all hosts together when it is left out. */
+  /** How many pieces of work of one host may wait. When this is left out, a host has no limit of its own. */
   readonly waitingOfHost?: number;
   /** The longest time that work may wait, in milliseconds. Without limit when it is left out. */
   readonly longestWaitMs?: number;
@@ -26,7 +26,7 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-/** Limits how much work of one kind is done at once. */
+/** Limits how much work of one kind is done at the same time. */
 export class FairTurns {
   readonly #options: FairTurnsOptions;
   readonly #queue = new FairQueue<Waiting>();
@@ -58,7 +58,7 @@ export class FairTurns {
     }
   }
 
-  /** Waits for a turn. Work that nobody needs any more keeps its place, and ends at its turn. */
+  /** Waits for a turn. Work whose signal has aborted keeps its place until its turn, and ends then. */
   async #turn(address: string): Promise<void> {
     const { waitingOfHost, longestWaitMs, refusal } = this.#options;
     if (waitingOfHost !== undefined && this.#places.ofHost(address) >= waitingOfHost) throw refusal();

@@ -358,7 +358,7 @@ export class LiveSession implements AsyncDisposable {
     if (this.#state.phase !== 'ended') await this.#pauseRecording();
   }
 
-  /** Shows a session whose renditions are still waited for when its publisher leaves. It has a row in the store from then on. */
+  /** Shows the session, if it still waits for renditions, because its publisher leaves. A session that is shown has a row in the store. */
   #showWhatThereIs(): void {
     if (this.#state.phase !== 'starting') return;
     try {
@@ -458,7 +458,7 @@ export class LiveSession implements AsyncDisposable {
   #seen(): void {
     const { clock, seenEveryMs } = this.#options;
     const nowMs = clock.monotonic();
-    // Never before the session time that was reached, so that the session can continue after it although the wall clock was set back.
+    // Never earlier than the session time that was reached, so that the session continues after it even if the wall clock was set back.
     const reachedMs = this.record.createdAt + nowMs - this.#startedAt - LEAD_IN_MS;
     this.#seenAt = ms(Math.max(clock.now(), Math.round(reachedMs)));
     if (nowMs - this.#reportedAt < seenEveryMs) return;
@@ -496,7 +496,7 @@ export class LiveSession implements AsyncDisposable {
 
 /**
  * How long ago a session began, in milliseconds. A session that is resumed continues after the time that an earlier process has reached,
- * although the wall clock may have been set back. Media was then received for at most `seenEveryMs` after it was last noted.
+ * although the wall clock may have been set back. That process received media for at most `seenEveryMs` after it stored `lastSeen`.
  */
 function beganBefore({ record, clock, seenEveryMs }: LiveSessionOptions): number {
   const now = clock.now();

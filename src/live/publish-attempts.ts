@@ -63,9 +63,9 @@ export interface PublishAttemptsOptions {
 /** Reports the attempts of one process to owners, and remembers the recent attempts at all nodes. */
 export class PublishAttempts implements AsyncDisposable {
   readonly #options: PublishAttemptsOptions;
-  /** Events that need no valid key, apart from the others: nobody without one may suppress what customers are told about their publishers. */
+  /** Events that can be caused without a valid key. Apart from the others, so that strangers cannot use up the allowances of customers. */
   readonly #strangersEvents: RepeatedEvents;
-  /** Events that need a valid key. Each user has an allowance. */
+  /** Events that only an encoder with a valid key can cause. Each user has an allowance. */
   readonly #events: RepeatedEvents;
   readonly #recent = new RecentAttempts();
   readonly #announced: TokenBuckets;

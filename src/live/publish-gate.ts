@@ -168,8 +168,8 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
 }
 
 /**
- * What the lookups of an encoder count for: a network of its own beside that of its address, because at an event the encoder and a crowd of
- * viewers have the same address.
+ * The network that the lookups of an encoder count for. It is apart from the network of its viewers' lookups, because at a venue the
+ * encoder and a crowd of viewers may have the same address.
  */
 const encoderAt = (address: string): string => `encoders at ${networkOf(address)}`;
 

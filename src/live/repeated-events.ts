@@ -12,8 +12,8 @@ const INTERVAL_MS = 60_000;
 /** The most events, each of a stream and a kind, whose repeats are counted at one time. Further ones are dropped. */
 const MAX_COUNTED = 10_000;
 /**
- * The most events that one process reports for one causer, so that no flood fills the store. What is beyond them is counted only in the
- * metrics.
+ * The most events that one process reports for one causer, so that no flood fills the store. Further ones are counted only in the metrics.
+ * A report of repeats is an event, too.
  */
 const EVENTS = { perMinute: 300, atOnce: 300 } as const;
 
@@ -48,7 +48,8 @@ export class RepeatedEvents implements Disposable {
 
   /**
    * Reports an event, or counts it as a repeat of an event with the same stream and kind that was reported less than a minute ago.
-   * @param causer who shares an allowance of events @param tell stores the event, now or later; it must not throw
+   * @param causer whose allowance of events this one is taken from: a user, or all strangers together
+   * @param tell stores the event, now or later; it must not throw
    */
   happened(causer: string, streamId: StreamId, kind: string, tell: (repeats: Repeats) => void): void {
     const key = `${streamId} ${kind}`;

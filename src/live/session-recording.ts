@@ -1,6 +1,6 @@
 /**
- * The recording of one session. It begins when the session is shown for the first time, because only then the session has a row in the
- * store. A publisher that leaves before that leaves no file behind.
+ * The recording of one session. It begins when the session is shown for the first time, because the session has no row in the store before
+ * that, and nothing would ever delete its files.
  */
 import type { Packaged, PartSink } from '#hls/hls.ts';
 import type { Picture } from '#media/picture.ts';
@@ -8,8 +8,9 @@ import type { RenditionId } from '#media/session-event.ts';
 import type { Recorder, RecordingExtent, RecordingRequest } from '#recording/recording.ts';
 
 /**
- * The most bytes of media that wait for the beginning. It takes more than 100 Mbit/s to make them in the four seconds for which a presentation
- * waits for its renditions. They are no memory of their own, because the presentation has the same bytes in its window.
+ * The most bytes of media that wait until the recording begins. Only renditions of more than 100 Mbit/s together reach this in the four
+ * seconds for which a presentation waits for its renditions. They take no extra memory, because the presentation has the same bytes in its
+ * window.
  */
 const MAX_WAITING_BYTES = 64 * 1024 * 1024;
 
@@ -26,7 +27,7 @@ export class SessionRecording implements PartSink {
   #recorder: Recorder | undefined;
   #waiting: (readonly [RenditionId, Packaged])[] = [];
   #waitingBytes = 0;
-  /** The first picture of each kind. */
+  /** The first picture of each kind that was made before the recording began. */
   readonly #pictures = new Map<Picture['kind'], Picture>();
   #isOver = false;
 
@@ -56,13 +57,13 @@ export class SessionRecording implements PartSink {
     this.#pictures.clear();
   }
 
-  /** @see {Recorder.end} @returns undefined when nothing was recorded */
+  /** Ends the recording, as {@link Recorder.end} does. @returns undefined when nothing was recorded */
   async end(): Promise<RecordingExtent | undefined> {
     this.#close();
     return await this.#recorder?.end();
   }
 
-  /** @see {Recorder.pause} */
+  /** Pauses the recording, as {@link Recorder.pause} does. A recording that has not begun never begins. */
   async pause(): Promise<void> {
     this.#close();
     await this.#recorder?.pause();

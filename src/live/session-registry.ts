@@ -31,9 +31,9 @@ import type { OpenTranscoder, TranscoderOwner } from './transcoded-renditions.ts
 import { UsageBook } from './usage-book.ts';
 import { Viewers } from './viewers.ts';
 
-/** The distance of media sequence numbers between two restarts of a session: segments of two seconds for six years. */
+/** The distance of media sequence numbers between two restarts of a session: as many as there are segments of two seconds in six years. */
 const MEDIA_SEQUENCES_PER_RESTART = 100_000_000;
-/** The distance of discontinuity numbers. ExoPlayer reads them as integers of 32 bits, so it cannot be as large. */
+/** The same for discontinuity numbers. It must be smaller, because ExoPlayer reads these numbers as integers of 32 bits. */
 const DISCONTINUITIES_PER_RESTART = 1_000_000;
 const MIB = 1024 * 1024;
 

@@ -1,6 +1,7 @@
 /**
- * Notices that the audio of a publisher is silent. It inspects one packet in each second, and every packet from a silent one to the next that
- * is not, so that short sounds with a second between them, such as those of a metronome, are not taken for silence.
+ * Notices that the audio of a publisher is silent. It inspects one packet in each second while there is sound. After a silent packet it
+ * inspects every packet until one has sound. Otherwise short sounds a second apart, such as those of a metronome, would be taken for
+ * silence.
  */
 import { isSilentAac } from '#media/codecs/aac-silence-detector.ts';
 import type { Packet } from '#media/packet.ts';

@@ -13,9 +13,9 @@ import type { TestPictureTarget } from '#transcode/test-picture.ts';
 
 /** How long a test picture is published, in milliseconds. */
 export const TEST_PICTURE_MS = 60_000;
-/** The longest time for which repeated starts let one test picture go on, in milliseconds. */
+/** How long one test picture may last however often it is started again, in milliseconds. */
 const LONGEST_MS = 10 * TEST_PICTURE_MS;
-/** The most test pictures that one server publishes at the same time, each of another user. */
+/** The most test pictures that one server publishes at the same time. No user has more than one of them. */
 const MAX_PICTURES = 4;
 /** The protocol that the publish gate is told for a test picture. No encoder has it, nor the address below. */
 export const TEST_PICTURE_PROTOCOL = 'test';
@@ -61,13 +61,13 @@ export class TestPictures implements AsyncDisposable {
     this.#options = options;
     this.#listening = options.store.listen((announcement) => {
       if (announcement.type === 'test_picture_stopped') this.stopHere(announcement.streamId);
-      // A request to stop any of them may have been missed.
+      // The announcement that stops any of these pictures may have been missed.
       if (announcement.type === 'missed') for (const streamId of this.#pictures.keys()) this.stopHere(streamId);
     });
   }
 
   /**
-   * Begins to publish a test picture. When the stream has one already, its time begins again, but never lasts longer than ten minutes in all.
+   * Begins to publish a test picture. When the stream has one already, its time begins again, but the picture lasts ten minutes at most.
    * @returns the wall-clock time at which it will end
    * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream, or another stream of its user has
    *   a test picture at this server; `quota_exceeded`

@@ -115,7 +115,7 @@ export class Timeline {
       const start = Math.round(this.#startSeconds * track.timescale);
       const offset = this.#offsetOf(track);
       const leaderAt = this.#clocks.get(this.#leader);
-      // A track may begin late, but not before the start.
+      // The audio may come up to MAX_APART_S later than the leader, but nothing is placed before the start.
       const expected =
         leaderAt === undefined
           ? start
@@ -136,7 +136,7 @@ export class Timeline {
     return clock;
   }
 
-  /** Session ticks minus publisher ticks, if the track has the leader's clock. */
+  /** Session ticks minus publisher ticks for a track whose timestamps are by the same clock as those of the leader. */
   #offsetOf({ timescale }: SelectedTrack['track']): number {
     return Math.round(this.#startSeconds * timescale) - Math.round(this.#originSeconds * timescale);
   }
@@ -161,7 +161,7 @@ export class Timeline {
   /**
    * Handles a packet that does not fit. A jump of the leader restarts everything. Packets of another track may be from before a jump of the
    * leader, or from after one that the leader will make in a moment. They are dropped until they have gone on for so long that the track
-   * must have a clock of its own. Where it agrees with the leader by the leader's clock, it keeps that.
+   * must have a clock of its own. A track that is in step with the leader by the offset of the leader's clock keeps that offset.
    */
   #misfit(packet: Packet, { id, track }: SelectedTrack, clock: TrackClock): Placement {
     if (id === this.#leader) return { type: 'jumped' };

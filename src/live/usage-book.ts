@@ -20,7 +20,7 @@ interface Entry {
   isChanged: boolean;
 }
 
-/** The counter of one hour. One that was forgotten is not continued: when the clock is set back to its hour, another one begins. */
+/** The counter of one hour. A counter that was forgotten is not continued: when the clock is set back into its hour, another one begins. */
 interface Hour {
   readonly countedBy: string;
   readonly entries: Map<PlaybackId, Entry>;

@@ -1,6 +1,6 @@
 /**
- * Finds what the player page and the API tell everybody about: streams and recordings by their playback ids, and recordings by the ids of
- * their sessions.
+ * Finds streams, recordings and clips for the player page and for `GET /playback`, which anybody may ask: by playback ids, and recordings
+ * also by the ids of their sessions.
  */
 import { type AssetId, isPlaybackId, isUuid, type PlaybackId } from '#domain/ids.ts';
 import type { Playable } from '#domain/playable.ts';
@@ -11,7 +11,7 @@ import type { LiveDirectory } from '#live/live.ts';
 import type { Store } from '#store/store.ts';
 import { UnknownNames } from './unknown-names.ts';
 
-/** How long an id that was not found is taken to be unknown. */
+/** How long an id that was not found is taken to be unknown, in milliseconds. */
 const UNKNOWN_FOR_MS = 1000;
 /** The number of ids that are remembered because they were found. */
 const MAX_KNOWN = 10_000;
@@ -27,8 +27,8 @@ export interface PlayablesOptions {
 }
 
 /**
- * Looks ids up in the store. The answer is as new as the store's. Ids that were found before are looked up at every request, and lookups of
- * others are limited; see {@link UnknownNames}.
+ * Looks ids up in the store. An id that was found before is looked up again at every request, so its answer is never out of date. Lookups
+ * of all other ids are limited; see {@link UnknownNames}.
  */
 export class Playables {
   readonly #options: PlayablesOptions;
@@ -42,7 +42,7 @@ export class Playables {
   }
 
   /**
-   * What has this id. Undefined when nothing does. It may be suspended, or may have failed.
+   * Finds the stream or asset with this id. Undefined when there is none. The stream may be suspended, and the asset may have failed.
    * @param address the address of the viewer
    * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown ids are requested
    */
@@ -62,8 +62,8 @@ export class Playables {
   }
 
   /**
-   * The policy of what has this id; undefined in it, everybody may watch. Undefined when nothing has the id.
-   * @throws {MillraceError} like {@link find}
+   * Finds who may watch the stream or asset with this id. Everybody may when it has no `playbackPolicy`. Undefined when there is none.
+   * @throws {MillraceError} the same as {@link find}
    */
   async rightsOf(
     id: string,

@@ -34,8 +34,8 @@ const POLICY = [
 /** What {@link playerPageRoutes} needs. */
 export interface PlayerPageOptions {
   /**
-   * Whether there is a stream or recording with this playback id, or a recorded session with this id, for a viewer at an address. Waits for
-   * the store.
+   * Whether there is a stream or recording with this playback id, or a recorded session with this id. Waits for the store.
+   * @param address the address of the viewer, for the limit of lookups
    */
   readonly isPlayable: (id: string, address: string) => Promise<boolean>;
   /** The origins whose pages may show this player in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */

@@ -69,14 +69,15 @@ function segmentTimes({ parts, samples, configurations }: RecordedSamples): read
 }
 
 /**
- * How far a segment must begin before the end of the one before it, in seconds, to count as a step back of session time. Segments of
+ * When a segment begins more than this before the end of the segment before it, in seconds, session time has stepped back. Segments of
  * different renditions overlap by less.
  */
 const STEP_BACK_S = 1;
 
 /**
- * By the number of a segment: all the time before it for which no rendition has media, in ticks of the movie. It becomes less where session
- * time has gone back, because the machine's clock was set back before the server started again: what follows continues the movie.
+ * By the number of a segment: all the time before it for which no rendition has media, in ticks of the movie. Where session time has
+ * stepped back, it is reduced by as much, so that the movie simply continues there. Session time stepped back in recordings of earlier
+ * versions, when the machine's clock was set back before the server started again.
  */
 function leftOutBefore(renditions: readonly (readonly SegmentTime[])[]): ReadonlyMap<number, number> {
   const spans = new Map<number, { from: number; until: number }>();

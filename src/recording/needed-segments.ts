@@ -1,13 +1,13 @@
 /**
- * Which segments of a recording an excerpt needs: pure rules. Viewers get these segments, and of a deleted recording they are kept for its
- * clips.
+ * Decides which segments of a recording an excerpt needs. Viewers of the excerpt get these segments, and they are kept for clips when the
+ * recording is deleted. Pure rules.
  */
 import type { Excerpt } from './recording.ts';
 import type { RecordedRendition, RecordedSegment, RecordingIndex } from './recording-index.ts';
 
-/** Times in the index are whole milliseconds. */
+/** Times in the index are rounded to whole milliseconds, so they may be wrong by this much. */
 const ROUNDED_MS = 1;
-/** How many segments a rendition may be behind the leading one, because its encoder takes its time. */
+/** How many segments a rendition may lag behind the leading one, because its encoder needs time. */
 const MOST_BEHIND = 4;
 
 const endMsOf = ({ programDateTimeMs, durationS }: RecordedSegment): number => programDateTimeMs + durationS * 1000;
@@ -47,21 +47,21 @@ export function isExcerptComplete({ leader, renditions, hasEnded }: RecordingInd
   const at = segments.indexBefore(untilMs);
   const last = segments.at(at);
   if (last === undefined) return segments.count > 0;
-  // Another segment of the excerpt may follow unless one has begun after the excerpt, or this one reaches its end.
+  // More of the excerpt may follow until a segment after it has begun, or until its last segment reaches its end.
   const isReached = at + 1 < segments.count || endMsOf(last) >= untilMs - ROUNDED_MS;
   if (at >= completeCount || !isReached) return false;
   const newest = segments.at(segments.count - 1)!.number;
   return renditions.every((rendition) => {
     const own = rendition.segments.at(rendition.segments.count - 1);
-    // One that is behind by more has ended, or has lost these segments.
+    // A rendition that lags by more has ended, or has lost these segments.
     if (own === undefined || newest - own.number > MOST_BEHIND) return true;
     return own.number > last.number || (own.number === last.number && !rendition.data.isOpen);
   });
 }
 
 /**
- * Whether the playlists of an excerpt of a running recording will soon have more of what is recorded by now: the end of the excerpt, or its
- * only segment, is recorded but not complete.
+ * Whether it is worth waiting for the playlists of an excerpt of a running recording: its end, or its only segment, has been recorded, but
+ * in a segment that is not complete yet.
  */
 export function isCompleteSoon(index: RecordingIndex, excerpt: Excerpt): boolean {
   const { segments } = index.leader ?? {};

@@ -117,8 +117,8 @@ export interface Recorded {
    */
   prepare(rendition: string): Promise<void>;
   /**
-   * Waits until the playlists of an excerpt up to the present have all of it, for two target durations at most. Resolves at once where
-   * nothing would be gained: for an excerpt that is complete, and for one whose end is still to be recorded.
+   * Waits until the playlists of an excerpt up to the present list all of the excerpt, for two target durations at most. Resolves at once
+   * for an excerpt that is complete, and for one whose end is still in the future.
    * @throws the signal's reason
    */
   completed(excerpt: Excerpt, signal: AbortSignal): Promise<void>;

@@ -21,7 +21,7 @@ export class SegmentNumbers {
   #next: number;
   #newestMsn = -1;
   #isBroken: boolean;
-  /** The first live segment after the newest one with a number that some rendition has left out. */
+  /** The earliest live segment that some rendition has left out, of those after the newest live segment that has a number. */
   #leftOut = Infinity;
   #isFirst: boolean;
   #isSuspended = true;
@@ -45,8 +45,8 @@ export class SegmentNumbers {
 
   /**
    * Numbers a live segment. Undefined when it is to be left out: while suspended, and when a later segment has a number already.
-   * @param discontinuity whether the segment of this rendition is discontinuous. That of another one with the same number may not be: the
-   *   rest of a rendition that ended alone continues it, before the others have the segment
+   * @param discontinuity whether the segment of this rendition begins with a discontinuity. A rendition that ended alone may have given the
+   *   same number to its last segment before, without a discontinuity
    */
   keep(msn: number, discontinuity: boolean): NumberedSegment | undefined {
     const known = this.#numbered.get(msn);

@@ -115,7 +115,7 @@ export interface StreamsTable {
   /** The name in the form that `domain/searchable-name.ts` makes for searches. */
   name_search: string;
   created_at: Milliseconds;
-  /** Stored as plain text, because its owner may read it. Empty for a stream that was deleted some days ago. */
+  /** Stored as plain text, because its owner may read it. Empty once a deleted stream has been forgotten, four days after its deletion. */
   stream_key: string;
   /** The SHA-256 of the key in lower-case hex, after its shelf (see `key-shelf.ts`). Publishers are looked up by it. */
   stream_key_hash: string;

@@ -20,7 +20,7 @@ export interface Query<Row = unknown> {
   readonly mustChange?: number;
   /** Whether the query inserts events, which must then be numbered. */
   readonly addsEvents?: boolean;
-  /** Whether the query concerns leases of nodes, so that it must not wait until other calls are done. An engine with one node ignores it. */
+  /** Whether the query concerns leases of nodes, so that it must not wait for other calls. Engines for a single node ignore this. */
   readonly isUrgent?: boolean;
   /** Only carries the type. Never set. */
   readonly row?: Row;

@@ -1,8 +1,8 @@
 /**
  * Numbers events soon after they were stored. That makes them readable and creates their deliveries.
  *
- * Each process numbers its own events. A server also looks regularly for those of commands beside it, and those left by a process that died
- * or could not reach the database.
+ * Each process numbers its own events. A server also looks regularly for events of commands that run beside it, and for events that were
+ * left by a process that died or could not reach the database.
  */
 import { MillraceError } from '#domain/errors.ts';
 import { pause } from '#lib/pause.ts';
@@ -13,7 +13,7 @@ import type { Store } from './store.ts';
 const BATCH = 500;
 /** The pause after a failure. */
 const RETRY_MS = 500;
-/** How often a process checks whether other processes have left events. With SQLite, that is a query only after a commit. */
+/** How often a process checks whether other processes have left events. With SQLite, it sends a query only after a commit. */
 const CHECK_EVERY_MS = 2000;
 
 /** The options of an event sequencer. */

@@ -1,7 +1,7 @@
 /**
  * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, deleted streams, entries of the audit log, answers
- * to repeatable requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest are deleted sooner.
- * Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
+ * to repeatable requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest
+ * are deleted sooner. Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -26,11 +26,11 @@ const LATE_MS = 60_000;
 /** How long a delivery is tried. */
 const DELIVERY_TRIED_MS = 3 * DAY_MS;
 /**
- * How long a deleted stream is kept. Until then, deliveries of its last events show it, and its policy says who may watch its recordings,
- * which are deleted before.
+ * How long a deleted stream is kept. This is longer than deliveries of its last events are tried (three days), because these show the
+ * stream. It is also longer than its recordings are kept (one day), because the policy of the stream says who may watch them.
  */
 const DELETED_STREAMS_KEPT_MS = 4 * DAY_MS;
-/** The largest number of deliveries that may wait for one webhook, and the number of those given up that are kept. */
+/** The most deliveries that may wait for one webhook, and the most deliveries of one webhook that are kept after they were given up. */
 const MAX_DELIVERIES = 100_000;
 
 /** The number of rows deleted by one write. Other writes wait only a few milliseconds for it. */
@@ -133,8 +133,8 @@ export class Housekeeping implements AsyncDisposable {
   }
 
   /**
-   * Disables webhooks for which too many deliveries wait, and deletes the oldest of those that were given up. Only webhooks with waiting
-   * deliveries get more.
+   * Disables webhooks for which too many deliveries wait, and deletes the oldest deliveries that were given up. It looks only at webhooks
+   * with waiting deliveries, because no others get more deliveries.
    */
   async #boundDeliveries(now: Milliseconds): Promise<void> {
     const { webhooks } = this.#options.store;
@@ -164,7 +164,7 @@ export class Housekeeping implements AsyncDisposable {
     this.#lookedAt = now;
   }
 
-  /** A step of a round that deletes all of a kind. */
+  /** Runs a step of a round that deletes all rows of one kind that are due. */
   #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
     return this.#step(() => this.#deleteAll(deleteSome));
   }

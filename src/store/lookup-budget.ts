@@ -9,7 +9,7 @@ import { storeUnavailable } from './unavailable.ts';
 const MAX_RUNNING = 4;
 /** How many lookups may wait. Even a slow database answers a thousand in a second, so the last one waits a quarter of a second. */
 const MAX_WAITING = 256;
-/** What lookups count for that no stranger causes: those of callers with an API key, and those of the server itself. */
+/** The network of lookups that no stranger causes. They are lookups for callers with an API key, and those of the server itself. */
 const NO_STRANGER = 'no stranger';
 
 /** Runs lookups within the budget of one store. Networks take turns, and share the places for lookups that wait. */

@@ -166,8 +166,8 @@ export interface OpenBrowserSession {
 /**
  * The records that must last.
  *
- * Lookups by names that anybody can invent take the address of the stranger who causes them, so that networks take turns and none delays the
- * others. The address is left out when no stranger causes the lookup. Another text stands for a network of its own.
+ * Lookups by names that anybody can invent take the address of the stranger who causes them, so that networks take turns and none delays
+ * the others. The address is left out when no stranger causes the lookup. A text that is not an address counts as a network of its own.
  */
 export interface Store extends AsyncDisposable {
   /** Whether other processes may use the same database at the same time. */
@@ -271,8 +271,8 @@ export interface Store extends AsyncDisposable {
   };
 
   /**
-   * Deleted streams can only be found through {@link Store.sessions} and `getMany` with `all`. After some days nothing is left of one that was
-   * never published to, and of others only the ids to which their sessions refer.
+   * Deleted streams can only be found through {@link Store.sessions} and `getMany` with `all`. `forgetDeleted` later removes those that
+   * were never published to, and leaves only the ids of the others, because their sessions refer to them.
    */
   readonly streams: {
     /**
@@ -323,8 +323,9 @@ export interface Store extends AsyncDisposable {
      */
     delete(ids: readonly StreamId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
     /**
-     * Forgets streams that were deleted before a time and have no recordings or clips, at most `limit` at once, the oldest first. Returns how
-     * many. Those that were published to keep their ids, and count as suspended and without a stream key.
+     * Forgets streams that were deleted before a time and have no recordings or clips, at most `limit` at once, the oldest first. Of a
+     * stream that has been published to, the ids are kept. It counts as suspended, and has no stream key. Returns how many streams it
+     * forgot.
      */
     forgetDeleted(before: Milliseconds, limit: number): Promise<number>;
     /**
@@ -383,7 +384,7 @@ export interface Store extends AsyncDisposable {
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /**
      * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept. Returns
-     * how many, or `limit` when it deleted only samples of them, because there were many.
+     * how many. Sessions with many samples need several calls: a call that deleted only samples returns `limit`.
      */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
     /** The users with a session that ended at this time or later, each once. */

@@ -59,7 +59,7 @@ export interface WebhookStore {
   ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
   /** Stores the results of attempts at deliveries to one webhook, with their entries in the log. */
   record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
-  /** Stores what happens to deliveries after their attempts, without entries in the log. */
+  /** Stores the results of attempts like `record`, but without entries in the log, for when the store refuses an entry. */
   settle(id: WebhookId, outcomes: readonly Omit<DeliveryOutcome, 'log'>[]): Promise<void>;
   /**
    * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
@@ -83,8 +83,8 @@ export interface WebhookStore {
   /** Deletes deliveries that were given up and created before a time, at most `limit` at once. Returns how many. */
   deleteDead(before: Milliseconds, limit: number): Promise<number>;
   /**
-   * Deletes deliveries of events that have been deleted, at most `limit` at once. Those of webhooks without a waiting delivery stay. Returns
-   * how many it deleted.
+   * Deletes deliveries of events that have been deleted, at most `limit` at once. Only webhooks with waiting deliveries are looked at.
+   * Returns how many it deleted.
    */
   deleteWithoutEvent(limit: number): Promise<number>;
   /** Webhooks with pending deliveries, in the order of their ids. */

@@ -197,8 +197,8 @@ export class Dispatcher implements AsyncDisposable {
   }
 
   /**
-   * Releases a lease. Returns whether it did. One that is not released runs out when the process ends, but not before: it is renewed with
-   * those of the other webhooks, and nobody delivers to its webhook meanwhile.
+   * Releases the lease of a webhook. Returns false when that failed, and must then be called again: until the process ends, the lease is
+   * renewed together with those of other webhooks, and no process can deliver to the webhook.
    */
   async #release(id: WebhookId): Promise<boolean> {
     const { store, logger } = this.#options;

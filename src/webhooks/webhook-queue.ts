@@ -87,7 +87,7 @@ export class WebhookQueue {
     }
   }
 
-  /** The webhook as it is now, unless nothing must be sent to it any more. */
+  /** Reads the webhook as it is now. Undefined when nothing may be sent to it any more. */
   async #receiving(): Promise<Webhook | undefined> {
     const { store, closing } = this.#options;
     const webhook = await store.webhooks.get(this.#id, 'everyone');
@@ -106,8 +106,8 @@ export class WebhookQueue {
   }
 
   /**
-   * Begins an attempt as soon as there is room for it. The wait may take minutes, so the webhook is read afterwards. Returns false when
-   * nothing must be sent to it any more.
+   * Begins an attempt as soon as there is room for it. The wait may take minutes, so the webhook is read after it. Returns false when
+   * nothing may be sent to the webhook any more.
    */
   async #start(user: UserId, delivery: DueDelivery): Promise<boolean> {
     const { slots, closing } = this.#options;
@@ -148,8 +148,8 @@ export class WebhookQueue {
   }
 
   /**
-   * Stores all results in one write, including those that arrive in the meantime. Nothing is sent again before its result is stored, or a
-   * receiver would get the same event without a pause.
+   * Stores all results in one write, including those that arrive in the meantime. An event is not sent again before the result of its
+   * attempt is stored, because otherwise the receiver would get the same event again and again without a pause.
    */
   async #store(): Promise<void> {
     const { logger, signal } = this.#options;

@@ -78,7 +78,7 @@ describe('a broadcast that ends while its renditions are still waited for', () =
     client.unpublish(stream.streamKey);
     await waitFor(async () => (await events()).includes('stream.idle'), { what: 'the end of the publish' });
     assert.deepEqual(await sessions(), []);
-    // A second publish of which the recording is uploaded shows that nothing of the first one was.
+    // Once the recording of a second broadcast is uploaded, anything that was left of the first one would be in the bucket.
     await using again = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
     again.tags(tags);
     again.unpublish(stream.streamKey);

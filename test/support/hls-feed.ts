@@ -69,7 +69,7 @@ export interface FeedOptions {
   readonly rounded?: boolean;
   /** How long after its decoding time each frame is presented, in milliseconds. */
   readonly delayMs?: number;
-  /** How long after the video of the same time the audio is sent, in seconds. Negative when it is sent before it. */
+  /** How long after the video of the same time the audio is sent, in seconds. Negative when the audio is sent first. */
   readonly audioLateS?: number;
   readonly video?: VideoTrack | undefined;
   readonly audio?: AudioTrack | undefined;

@@ -81,8 +81,8 @@ export async function shownFrames(path: string, options: ReadOptions = {}): Prom
 }
 
 /**
- * Returns the frames of each of several files, as {@link shownFrames} does. One ffmpeg decodes them all, because to start it takes longer than
- * to decode a few seconds of small frames.
+ * Returns the frames of each of several files, as {@link shownFrames} does. One ffmpeg decodes all of them, because starting it takes
+ * longer than decoding a few seconds of small frames.
  */
 export async function shownFramesOf(
   paths: readonly string[],

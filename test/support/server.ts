@@ -58,7 +58,7 @@ export interface TestServer extends AsyncDisposable {
 
 /** A server in the process of the test. */
 export interface InnerServer extends TestServer {
-  /** The number of requests that are being held. To ask the metrics listener for all metrics instead takes many times the CPU time. */
+  /** The number of requests that are being held. Asking the metrics listener instead would take many times the CPU time. */
   heldRequests(): Promise<number>;
 }
 

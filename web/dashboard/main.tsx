@@ -28,7 +28,7 @@ function Dashboard() {
   return who === null ? <SignIn /> : <Frame who={who} />;
 }
 
-/** Asks who is signed in until the server says so: one that restarts or has no database does not say that nobody is. */
+/** Asks who is signed in until the server answers. An error of a server that restarts, or has no database, does not mean that nobody is. */
 async function askWho(): Promise<void> {
   for (let pauseMs = FIRST_PAUSE_MS; signedIn.value === undefined; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
     try {

@@ -125,7 +125,7 @@ function onKeys(actions) {
     // A focused button handles the space bar itself, and a list handles every key.
     if (event.target instanceof HTMLSelectElement) return;
     if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
-    // The volume handles the keys of a slider. The time line does not: its own step would be a tenth of a second.
+    // The volume slider handles its own keys. The time line does not: its own step would be a tenth of a second.
     if (event.target instanceof HTMLInputElement && event.target.id === 'volume' && SLIDER_KEYS.test(event.key)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;

@@ -124,7 +124,7 @@ async function playForEver() {
     const end = await Promise.race([engine.outcome, switched]);
     outcome = end === 'switched' ? undefined : end;
     wantsPause = end !== 'switched' && page.state === 'paused';
-    // A replay that was lost continues at the same position, unless it had not begun.
+    // A replay that was interrupted continues at the same position. One that had not begun still starts where it was wanted.
     if (startAt && end !== 'switched' && video.currentTime > 0) wanted = { positionS: video.currentTime };
     engine.stop();
     engine = undefined;

@@ -3,7 +3,7 @@
  */
 
 /**
- * The fields that differ from those that the form was opened with. The others are not sent, because they may have been changed elsewhere since.
+ * The fields that were changed in the form. The others are not sent, because they may have been changed elsewhere in the meantime.
  * @param before undefined for something new, of which all fields are sent
  */
 export function changedFields<Fields extends object>(before: Fields | undefined, after: Fields): Partial<Fields> {

@@ -16,7 +16,7 @@ export class EventLines {
   #pending = '';
   #lastId: string | undefined;
 
-  /** The id to continue after. The server sends one before the first event, too. Undefined until then. */
+  /** The id to continue after. The server sends the first one before any event. Undefined until then. */
   get lastId(): string | undefined {
     return this.#lastId;
   }

@@ -8,7 +8,7 @@ import { API } from './place.ts';
 import { bearer, forgetToken } from './session.ts';
 import type { ServiceEvent } from './types.ts';
 
-/** Whether events arrive. A connection that is lost is made again, and none while the rules of an API key do not allow to read events. */
+/** Whether events arrive. A lost connection is made again. No connection is made when the rules of the API key forbid reading events. */
 export const eventState = signal<'connecting' | 'live' | 'lost' | 'forbidden'>('connecting');
 
 /** The server sends a comment every 15 s. A connection that is silent for longer is lost, or a proxy holds events back. */

@@ -2,7 +2,7 @@
  * Parts of the dashboard whose scripts are loaded when they are first shown.
  */
 
-/** A part, once it is loaded. After an upgrade of the server, the files of the page's own version are gone. */
+/** Waits for a part to be loaded. Fails with a sentence for the user: after an upgrade, the files of an open page are gone. */
 export const loaded = <Part>(part: Promise<Part>): Promise<Part> =>
   part.catch(() => {
     throw new Error(

@@ -12,7 +12,7 @@ export type WatchedPath = `/stream/${string}` | `/asset/${string}`;
 
 /** A token is replaced this long before it ends. */
 const REPLACED_BEFORE_MS = 3_600_000;
-/** How long after a failed request the next one is sent. The token in use stays until then. */
+/** The pause after a failed request, in milliseconds. The token in use is kept meanwhile. */
 const RETRY_MS = 10_000;
 /** A wall has up to 100 pictures. */
 const MAX_KEPT = 500;

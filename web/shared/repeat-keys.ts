@@ -1,13 +1,14 @@
 /**
- * The `Idempotency-Key` of each change whose outcome is not known: it is sent again with the same one, so that it is carried out once.
+ * Keeps the `Idempotency-Key` of each change whose outcome is not known. When the user sends such a change again, it has the same key, so
+ * that the server carries it out only once.
  */
 import { ApiError } from './errors.ts';
 
-/** Whoever sends the same again after this long means another change. */
+/** How long a key is kept, in milliseconds. A user who sends the same again after a longer time means another change. */
 const KEPT_MS = 600_000;
 const MAX_KEPT = 100;
 
-/** The keys. */
+/** The keys of changes whose outcome is not known. */
 export class RepeatKeys {
   readonly #kept = new Map<string, { readonly key: string; readonly until: number }>();
   readonly #now: () => number;
@@ -17,7 +18,10 @@ export class RepeatKeys {
     this.#now = now;
   }
 
-  /** Sends a change with its key, which is forgotten as soon as the outcome is known. @param action identifies the change */
+  /**
+   * Sends a change with its key. The key is forgotten as soon as the outcome is known.
+   * @param action identifies the change: equal changes have the same text
+   */
   async use<Answer>(action: string, send: (key: string) => Promise<Answer>): Promise<Answer> {
     const known = this.#kept.get(action);
     const key = known !== undefined && this.#now() < known.until ? known.key : randomKey();
@@ -36,7 +40,7 @@ export class RepeatKeys {
   }
 }
 
-/** The server answers a repeat only to whoever sent the first request. The token of a page is another one after some minutes. */
+/** The error for a repeat with another token. The server repeats an answer only for the same token, and a page renews its token. */
 const sentBefore = ({ status, code, requestId }: ApiError): ApiError =>
   new ApiError(
     status,
@@ -45,7 +49,7 @@ const sentBefore = ({ status, code, requestId }: ApiError): ApiError =>
     requestId,
   );
 
-/** Whether an error says that nothing was changed. It does not where a proxy answered, and while an earlier request is in progress (409). */
+/** Whether an error means that nothing was changed. An error of a proxy does not, nor does 409 while a request is in progress. */
 const isRefused = ({ status, code }: ApiError): boolean => ![0, 409, 504].includes(status) && code !== 'unknown';
 
 /** A random text. `crypto.randomUUID` is missing where the connection is not secure. */

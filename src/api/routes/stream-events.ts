@@ -25,7 +25,7 @@ const schema = {
   operationId: 'streamEvents',
   summary: 'Read events live',
   description:
-    'Sends each event when it happens, as a Server-Sent Event: `id` is the sequence number, `event` the type, and `data` the event as JSON. The answer continues until either side closes it. A reader that sends the header `Last-Event-ID` (or the query parameter `after`) first gets all events after that one. Without it, the reader gets only events that happen from now on. The answer begins with the `id` to continue after, for a reader that is disconnected before its first event. A reader that is too slow is disconnected; it loses nothing if it reconnects with `Last-Event-ID`. A comment line is sent every 15 seconds.',
+    'Sends each event when it happens, as a Server-Sent Event: `id` is the sequence number, `event` the type, and `data` the event as JSON. The answer continues until either side closes it. A reader that sends the header `Last-Event-ID` (or the query parameter `after`) first gets all events after that one. Without it, the reader gets only events that happen from now on. The answer begins with an `id` alone, so that a reader that is disconnected before its first event knows after which one to continue. A reader that is too slow is disconnected; it loses nothing if it reconnects with `Last-Event-ID`. A comment line is sent every 15 seconds.',
   tags: ['event'],
   security: [{ apiKey: [] }],
   headers: Type.Object({
@@ -83,7 +83,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     const presented = presentedKey(request);
     reply.hijack();
     const output = reply.raw;
-    // Somebody who has left in the meantime would never be noticed, because the event `close` is over.
+    // The departure of a reader that has left by now would never be noticed, because its event `close` was emitted before.
     if (isReaderGone(output)) return;
     output.writeHead(200, {
       ...(reply.getHeaders() as Record<string, string>),
@@ -91,7 +91,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
       // Without this header, nginx buffers the answer.
       'x-accel-buffering': 'no',
     });
-    // The id, for a reader that is disconnected before its first event.
+    // A reader that is disconnected before its first event continues after this id.
     output.write(`id: ${after}\nretry: 1000\n\n`);
 
     const reader = new EventReader({ scope, filter, after, store, turns, output });

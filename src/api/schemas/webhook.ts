@@ -114,7 +114,7 @@ export const WebhookSchema = Type.Object(
         type: 'string',
         enum: ['user', 'gone', 'too_many_deliveries'],
         description:
-          '`gone`: the receiver answered 410. `too_many_deliveries`: more than 100,000 events could not be delivered. Absent unless disabled.',
+          '`gone`: the receiver answered 410. `too_many_deliveries`: more than 100,000 deliveries were waiting. Absent unless disabled.',
       }),
     ),
     status: Type.Object({

@@ -103,7 +103,8 @@ export const MAX_MEDIA_MESSAGES_PER_S = 2000;
 export const MAX_MESSAGES_A_TURN = 64;
 /**
  * After this many bytes of a connection, all other work of the event loop has its turn before more is read. Otherwise Node would read up to
- * 2 MiB of each socket at once after a moment in which the server had no core.
+ * 2 MiB of each socket at once after a moment in which the server got no CPU time, because libuv reads a full socket up to 32 times in a
+ * row.
  */
 export const MAX_BYTES_A_TURN = 64 * 1024;
 /** A read from a publisher's socket counts as small when it has fewer bytes than this: it then costs more work than its bytes are worth. */

@@ -126,7 +126,7 @@ export class Connection implements Peer {
   /** Since when it has been connected without publishing. Undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
   readonly #holds = new Set<Hold>();
-  /** Bytes since the last wait for a turn. */
+  /** Bytes that were read since the connection last waited for a turn. */
   #turnBytes = 0;
   /** Media messages since the last second began. */
   #mediaMessages = 0;

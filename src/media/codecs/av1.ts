@@ -83,7 +83,7 @@ export function temporalUnitReader(track: VideoTrack): (data: Uint8Array) => Tem
       if (FRAME_HEADERS.has(type)) parsed(() => checkFrameSize(obu, headersOfUnit));
       if (type === OBU.frame || type === OBU.frameHeader) firstFrame ??= payload;
     }
-    frameHeaders = headersOfUnit; // only now, because a decoder never sees a unit that is refused
+    frameHeaders = headersOfUnit; // only after all checks, because a decoder never gets a unit that is refused
     const keyframe = hasSequence && firstFrame !== undefined && (firstFrame[0] ?? 0) >> 4 === SHOWN_KEY_FRAME;
     return { keyframe, empty: firstFrame === undefined, data: delimited ? Buffer.concat(kept) : data };
   };

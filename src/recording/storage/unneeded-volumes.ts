@@ -13,9 +13,9 @@ export interface KeptSpan {
 }
 
 /**
- * The names of the volumes that have no segment which one of the spans needs. The segment after a span is needed, because the segments of
- * renditions do not begin at exactly the same time. A volume that the index does not describe is not among them: of a recording that is
- * still being uploaded, the bucket has volumes before their index.
+ * The names of the volumes without any segment that one of the spans needs. A span also needs the segment after it, because the segments of
+ * different renditions do not begin at exactly the same time. A volume that the index does not describe is never named: while a recording
+ * is being uploaded, the bucket has volumes before their index.
  */
 export function unneededVolumes(index: RecordingIndex, spans: readonly KeptSpan[]): ReadonlySet<string> {
   const all = new Set<string>();
@@ -35,8 +35,9 @@ export function unneededVolumes(index: RecordingIndex, spans: readonly KeptSpan[
 }
 
 /**
- * The number of the first segment of a rendition that a span needs: of two, the earlier one. The keyframe that an MP4 begins with is found
- * among the segments of the rendition itself, and that of a playlist, which is never before the MP4's, among those of the leading one.
+ * The number of the first segment of a rendition that a span needs. An MP4 of the rendition begins at a keyframe of the rendition itself,
+ * and playlists begin at a keyframe of the leading rendition, so the earlier one of both decides. The playlists begin nowhere before an MP4
+ * of the leading rendition, so the rule of MP4s covers them.
  */
 function firstNeeded({ leader }: RecordingIndex, rendition: RecordedRendition, fromMs: number): number {
   const firsts = [rendition, leader ?? rendition].map((each) => movieSpan(each, { fromMs: ms(fromMs) })?.first);

@@ -1,9 +1,10 @@
 /**
  * The store in a PostgreSQL database that several processes may share.
  *
- * Reads and writes have connections of their own, so that reads never wait for a slow commit. Leases have another one, so that no number of
- * calls that wait costs a process its lease. One more receives what other processes announce. Writes are isolated as `read committed`: each query sees everything committed before it, and one that changes a
- * row waits for others that are changing it. Races are prevented by unique indexes and by conditions in the changing query itself.
+ * Reads and writes have connections of their own, so that reads never wait for a slow commit. Queries about leases have a connection of
+ * their own, so that a process keeps its lease however many other calls wait. One more connection receives what other processes announce.
+ * Writes are isolated as `read committed`: each query sees everything committed before it, and a query that changes a row waits for others
+ * that are changing it. Races are prevented by unique indexes and by conditions in the changing query itself.
  */
 import { sql } from 'kysely';
 import type { Milliseconds } from '#lib/units.ts';

@@ -9,5 +9,5 @@ async function up(db: Kysely<unknown>): Promise<void> {
     where deleted_at is not null and stream_key <> ''`.execute(db);
 }
 
-/** Adds an index. */
+/** Adds the index with which housekeeping finds deleted streams. */
 export const deletedStreams: Migration = { up };

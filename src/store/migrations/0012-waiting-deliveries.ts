@@ -1,6 +1,6 @@
 /**
- * Makes webhooks due of which deliveries wait. With PostgreSQL, one could have waiting deliveries without being due, and they were never
- * sent.
+ * Gives a due time to webhooks that have waiting deliveries but no due time. With PostgreSQL, earlier versions could leave a webhook in
+ * this state, and its deliveries were sent only after its next event.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

@@ -5,7 +5,7 @@ import { type Kysely, PostgresAdapter, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
 async function up(db: Kysely<unknown>): Promise<void> {
-  // SQLite has one writer and so no such samples. Looking for them would read the whole table.
+  // With SQLite there are no such samples, because it has a single writer. Looking for some would read the whole table.
   if (!(db.getExecutor().adapter instanceof PostgresAdapter)) return;
   await sql`delete from session_samples where not exists (select 1 from sessions where sessions.id = session_id)`.execute(
     db,

@@ -1,6 +1,6 @@
 /**
- * Sets when recordings of deleted streams are to be deleted, where it is missing: those that were stored only after the stream was deleted
- * had no such time, and would be kept for ever.
+ * Sets the missing time at which recordings of deleted streams are to be deleted. In earlier versions, recordings that were stored only
+ * after the deletion of their stream had no such time, and would be kept for ever.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';

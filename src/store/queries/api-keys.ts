@@ -93,7 +93,7 @@ export function apiKeyQueries(db: Kysely<Database>) {
 
     any: prepare(() => db.selectFrom('api_keys').select('id').limit(sql.lit(1))),
 
-    /** A key that was used or revoked. Keys that were neither are no more than users may have, so few are read before it. */
+    /** A key that was used or revoked. The quotas of users limit how many keys are neither, so only a few are read before one is found. */
     anyUsed: prepare(() =>
       db
         .selectFrom('api_keys')
@@ -123,8 +123,8 @@ export function apiKeyQueries(db: Kysely<Database>) {
     }),
 
     /**
-     * Deletes the revoked keys of a key's user, all but the newest `kept`, at most two at once. Run it after `revoke`: as each revocation
-     * adds one, the others become fewer.
+     * Deletes up to two revoked keys of the user of a key, and none of the newest `kept`. Run it after each `revoke`: a revocation adds one
+     * revoked key and this deletes up to two, so a surplus goes down to 0.
      */
     deleteRevoked: prepare((args: Columns<'id'> & { kept: number }) =>
       db.deleteFrom('api_keys').where('id', 'in', (eb) =>

@@ -82,8 +82,8 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
 
   return {
     /**
-     * Creates the asset of a session that is recorded, unless it exists. The stream may have been deleted before, as when its deletion crosses
-     * the first part. The write must have locked the stream's row.
+     * Creates the asset of a session that is recorded, unless it exists. The stream may have been deleted just before the first part came.
+     * The time at which the recording is to be deleted is then set here. The same write must have locked the row of the stream before.
      */
     createRecording: prepare((args: Columns<'session_id' | 'playback_id'>) => ({
       compile: () =>

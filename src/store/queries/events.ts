@@ -185,8 +185,8 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
     ),
 
     /**
-     * Marks webhooks as due that got deliveries from the events just numbered. Those that are due already are locked as well: a `release`
-     * that does not see the new deliveries yet is then either waited for, or waits and sees them.
+     * Marks webhooks as due that got deliveries from the events just numbered. It writes, and so locks, also webhooks that are due already.
+     * A concurrent `release` then either ends before this update, or waits for it and sees the new deliveries.
      */
     wakeWebhooks: prepare(() =>
       compilable(

@@ -80,8 +80,9 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
   const isOrWasLost = sql<boolean>`(phase <> 'ended' or end_reason = 'node_lost')`;
 
   /**
-   * Makes the queries that delete the samples of chosen sessions, at most `samples` at once, and those of the sessions that have none left.
-   * Two processes that delete at the same time may choose different sessions in each query.
+   * Makes two queries: one deletes samples of chosen sessions, at most `samples` at once, and the other deletes those chosen sessions that
+   * have no samples left. The second one must check this, because another process may have deleted sessions in between, so that the second
+   * query chooses others than the first.
    */
   function deleting<Args extends object>(
     choose: (args: Args) => SelectQueryBuilder<Database, 'sessions', { id: SessionId }>,

@@ -293,8 +293,9 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
     ),
 
     /**
-     * Empties deleted streams, so that only their ids are left. Without its policy, a stream counts as suspended, so that nobody could watch
-     * a recording of it. @param ids as for `getMany`
+     * Empties deleted streams, so that only their ids are left. An emptied stream has lost its policy. It is therefore suspended, so that
+     * nobody can watch a recording of it.
+     * @param ids as for `getMany`
      */
     empty: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
       db

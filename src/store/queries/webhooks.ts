@@ -333,7 +333,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .offset(args.count),
     ),
 
-    /** The latest event among a webhook's deliveries that were given up, but for those of the `kept` latest events. */
+    /** The number of the latest event whose delivery to a webhook was given up, after the `kept` latest such events are left out. */
     deadBeyond: prepare((args: { webhook_id: WebhookId; kept: number }) =>
       db
         .selectFrom('webhook_deliveries')

@@ -1,5 +1,5 @@
 /**
- * Queries the rows of many ids in runs.
+ * Divides many ids into runs of equal length, each for one query.
  */
 
 /** The number of ids in one query. */

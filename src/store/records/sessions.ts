@@ -27,7 +27,7 @@ import { createRecording, endRecording } from './assets.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
 
-/** The number of samples that are deleted at once for each session that may be. A session of a day has 1,440. */
+/** How many samples one write may delete for each session that the caller lets it delete. A session of a day has 1,440 samples. */
 const SAMPLES_OF_SESSION = 4;
 
 /** Makes the store's sessions. */
@@ -82,7 +82,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     };
   }
 
-  /** Deletes sessions, or samples of them when there are many. Returns fewer than `limit` when it deleted all that were chosen. */
+  /** Deletes chosen sessions, or only samples of them when there are many. Returns `limit` when another call may find more to delete. */
   async function deleteSome<Args extends { readonly limit: number }>(
     queries: {
       readonly samples: (args: Args & { samples: number }) => Query;

@@ -15,7 +15,7 @@ const record = (...payload: readonly number[]): Buffer => Buffer.from([HANDSHAKE
 const cut = (size: number, ...parts: readonly Buffer[]): Buffer => Buffer.concat([Buffer.of(size), ...parts]);
 const message = (length: number): number[] => [1, 0, 0, length, ...Array<number>(length).fill(7)];
 
-/** The same question, answered from a copy of the whole message. */
+/** Whether a ClientHello is complete, found out in the simple way: from a copy of the whole message. */
 function isCompleteInCopy(bytes: Buffer): boolean {
   const fragments: Buffer[] = [];
   for (let at = 0; at < bytes.length; ) {
@@ -32,7 +32,7 @@ function isCompleteInCopy(bytes: Buffer): boolean {
 /** However its bytes are cut, a ClientHello is complete at the same byte, and stays complete whatever follows. */
 export const clientHelloTarget: Target = {
   name: 'client-hello',
-  // The first byte of each says how it is cut.
+  // The first byte of each input is the size of its slices; 0 leaves it whole.
   corpus: [
     cut(0, record(...message(40))),
     cut(3, record(1), record(), record(0, 0), record(9, ...Array<number>(9).fill(7))),

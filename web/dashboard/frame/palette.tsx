@@ -74,7 +74,7 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
     })),
     { name: 'Create a stream', note: 'Action', icon: 'plus' as const, path: '/streams/new' },
   ].filter(({ name }) => name.toLowerCase().includes(words));
-  // What was found for a text that is no longer there must not be opened.
+  // Hits for an earlier text must not be opened.
   const isFound = found?.of === text;
   const hits = words === '' ? pages : [...(isFound ? found.hits : []), ...pages];
   const open = (hit: Hit | undefined) => {
@@ -83,7 +83,7 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
     go(hit.path);
   };
   const onKey = (event: KeyboardEvent) => {
-    // These keys belong to an input method while a word is composed with it.
+    // While a word is composed with an input method, its keys are not commands.
     if (event.isComposing) return;
     if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, hits.length - 1));
     else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));

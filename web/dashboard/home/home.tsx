@@ -19,7 +19,7 @@ import { sessionList } from '../parts/session-list.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
 
 const EVERY_MS = 10_000;
-/** The live streams that are shown at most. */
+/** The most live streams that are shown. */
 const MAX_LIVE = 100;
 /** The request for streams, ordered by when they were last live. Those that are live now are among the first. */
 const STREAMS = `/stream?limit=${MAX_LIVE}&order=lastSeen-true`;

@@ -253,7 +253,7 @@ function Browsers() {
     const sent = others.map(({ id }) => ['DELETE', `/browser-session/${id}`] as const);
     for (const each of sent) {
       await change(...each).catch((error: unknown) => {
-        // One that has ended meanwhile is signed out, too.
+        // A session that has ended meanwhile is signed out as well.
         if (!(error instanceof ApiError && error.status === 404)) throw error;
       });
     }

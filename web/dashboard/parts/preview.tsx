@@ -14,7 +14,7 @@ const Player = 'millrace-player' as unknown as 'div';
 /** The player of the service itself, at the address where every page finds it, so that hls.js is loaded once. */
 const loadPlayer = (): Promise<unknown> => import(/* @vite-ignore */ `${ROOT.pathname}play/element.js`);
 
-/** A latency is true for this long. A player that is paused or has no media reports none. */
+/** How long a reported latency is shown, in milliseconds. A player that is paused or has no media reports none. */
 const LATENCY_MS = 3000;
 
 /** The preview, muted. */

@@ -133,7 +133,7 @@ const dataOf = ({ times, values, low, high }: Columns): uPlot.AlignedData => [
   [...values],
 ];
 
-/** The colors are read from the page. The plot is drawn anew when they change. */
+/** The options of a plot. Its colors are read from the page, so the plot is drawn anew when they change. */
 function optionsOf(
   UPlot: typeof uPlot,
   { format, good, atLeast, range }: Measure,

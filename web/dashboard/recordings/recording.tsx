@@ -144,12 +144,12 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
 
 const mayGrow = ({ status: { phase } }: Asset): boolean => phase === 'waiting' || phase === 'processing';
 
-/** The playlist of what the MP4 has. */
+/** Reads the playlist with the same media as the MP4; empty when there is no MP4. */
 async function readPlaylist({ downloadUrl }: Asset, token: string, signal: AbortSignal): Promise<string> {
   if (downloadUrl === undefined) return '';
   const path = new URL(downloadUrl).pathname.replace(/\.\w+$/, '.m3u8');
   const response = await fetch(path + tokenQuery(token), { signal });
-  if (!response.ok) throw new Error('The times of the recording could not be read.');
+  if (!response.ok) throw new Error('The times of the recording could not be read. Load this page again.');
   return await response.text();
 }
 

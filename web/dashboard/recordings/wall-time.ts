@@ -1,5 +1,6 @@
 /**
- * The wall-clock time of a position in an MP4. The MP4 leaves out the times while the publisher was away, and the playlist has them.
+ * The wall-clock time of a position in an MP4. The MP4 leaves out the times while the publisher was away. The playlist states the time of
+ * each segment.
  */
 
 /** Media without a pause. */
@@ -9,7 +10,10 @@ export interface MediaSpan {
   readonly durationS: number;
 }
 
-/** What the segments of a media playlist that an MP4 begins in, or that follow, hold of it. @param fromMs when the first frame of the MP4 was shown */
+/**
+ * Reads from a media playlist which spans of time an MP4 has, in order. The MP4 may begin in the middle of a segment.
+ * @param fromMs when the first frame of the MP4 was shown, in milliseconds since the epoch
+ */
 export function spansOf(playlist: string, fromMs: number): readonly MediaSpan[] {
   const spans: MediaSpan[] = [];
   let atMs = Number.NaN;
@@ -31,7 +35,10 @@ export function spansOf(playlist: string, fromMs: number): readonly MediaSpan[] 
   return spans;
 }
 
-/** When the frame at a position was shown, in whole milliseconds since the epoch. The end of the media for a position after it, and undefined without media. */
+/**
+ * When the frame at a position of the MP4 was shown, in whole milliseconds since the epoch. A position after the end counts as the end.
+ * Undefined when there is no media.
+ */
 export function wallTimeOf(spans: readonly MediaSpan[], positionS: number): number | undefined {
   let leftS = Math.max(0, positionS);
   for (const { fromMs, durationS } of spans) {

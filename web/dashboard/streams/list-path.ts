@@ -21,5 +21,5 @@ export function listPath(name: string, filter: string, limit = PAGE): string {
   return `/stream?${query}`;
 }
 
-/** The path of the streams that are live, as many as one answer has. */
+/** The path of the list of live streams, with as many as one answer may have. */
 export const LIVE_STREAMS = listPath('', 'live', 1000);

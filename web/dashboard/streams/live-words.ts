@@ -5,7 +5,7 @@ import { count } from '../../shared/format.ts';
 
 const MAX_NAMES = 3;
 
-/** The sentence. @param names of those that are live */
+/** The sentence. @param names the names of the streams that are live */
 export function liveWords(names: readonly string[]): string {
   if (names.length === 0) return 'None of them is live.';
   const more = names.length - MAX_NAMES;

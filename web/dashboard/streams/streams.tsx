@@ -51,7 +51,7 @@ export function Streams() {
     clearTimeout(timer.current);
     const typedAt = place.value;
     timer.current = setTimeout(() => {
-      // Whoever has gone elsewhere since searches no more.
+      // A user who has opened another page in the meantime does not want this search any more.
       if (place.value === typedAt) search(text);
     }, TYPED_PAUSE_MS);
   };
@@ -194,7 +194,7 @@ export function Streams() {
   );
 }
 
-/** Says which of the chosen streams are live now. The list need not show them any more. */
+/** Says which of the chosen streams are live now. It asks the server, because the list may not show all of them any more. */
 function LiveAmong({ ids }: { readonly ids: ReadonlySet<string> }) {
   const live = useData('live among chosen', (signal) => list<Stream>(LIVE_STREAMS, { signal }));
   if (live.value === undefined) return <>{live.error !== undefined && 'Some of them may be live.'}</>;

@@ -35,7 +35,7 @@ export function Usage() {
   const from = Math.floor(openedAt / DAY_MS) * DAY_MS - (Number(days) - 1) * DAY_MS;
   const scope = whose === 'all' ? '&all=1' : '';
   const path = `/data/usage?from=${from}${scope}`;
-  /** All entries, read part by part. The API counts the hour of `to`, too. */
+  /** Reads all entries, in several requests if necessary. The API includes the hour of `to`, so a millisecond is subtracted. */
   const all = <Entry,>(query: string, read: (path: string) => Promise<readonly Entry[]>) =>
     wholeSpan(from, from + Number(days) * DAY_MS, (begin, end) =>
       read(`/data/usage?from=${begin}&to=${end - 1}${scope}${query}`),

@@ -1,5 +1,5 @@
 /**
- * Reads all entries of a span of time, although an answer has at most a certain number.
+ * Reads all entries of a span of time, although the number of entries in one answer is limited.
  */
 import { DAY_MS } from './sums.ts';
 
@@ -9,7 +9,7 @@ const MAX_ENTRIES = 10_000;
 /** Asks for the entries from a time, in milliseconds, up to another one. */
 type Ask<Entry> = (from: number, to: number) => Promise<readonly Entry[]>;
 
-/** All entries of a span of whole days, in order. A span of which an answer may not have all is halved, down to a day. */
+/** Reads all entries of whole days, in order. When an answer may be incomplete, each half of its span is asked for, down to a day. */
 export async function wholeSpan<Entry>(from: number, to: number, ask: Ask<Entry>): Promise<readonly Entry[]> {
   const entries = await ask(from, to);
   const middle = from + Math.floor((to - from) / DAY_MS / 2) * DAY_MS;

@@ -2,7 +2,7 @@
  * Says how many deliveries of a webhook wait, and how many were given up.
  */
 
-/** The deliveries that were counted. The list of them may have had more. */
+/** A list of deliveries to be counted. `next` is set when there are more than these rows. */
 export interface Counted {
   readonly rows: readonly unknown[];
   readonly next: string | undefined;

@@ -95,7 +95,7 @@ export function CopyField({
   readonly hint?: string;
   readonly actions?: preact.ComponentChildren;
 }) {
-  // The value itself is remembered, because what replaces a secret is covered.
+  // The value that was uncovered is remembered, so that a new value in its place is covered.
   const [shown, setShown] = useState<string | undefined>();
   const isShown = !secret || shown === value;
   return (

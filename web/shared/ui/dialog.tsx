@@ -18,7 +18,8 @@ export function useModal(onClose: () => void): RefObject<HTMLDialogElement | nul
   useEffect(() => {
     const own = dialog.current!;
     own.showModal();
-    // A press beside the dialog closes it, as Escape does. A selection that begins inside and ends beside it is a click on the dialog, too.
+    // A press beside the dialog closes it, as Escape does. A selection of text that begins in the dialog and ends beside it also causes a
+    // `click` on the dialog element, so the place of the press decides.
     let isBeside = false;
     const press = (event: Event) => {
       isBeside = event.target === own;
@@ -34,7 +35,10 @@ export function useModal(onClose: () => void): RefObject<HTMLDialogElement | nul
   return dialog;
 }
 
-/** A dialog, open for as long as it is rendered. @param props.isBusy while it is, nothing closes the dialog, because an answer will be shown in it */
+/**
+ * A dialog, open for as long as it is rendered.
+ * @param props.isBusy whether a request is in progress. Nothing closes the dialog until its answer can be shown
+ */
 export function Dialog({
   title,
   wide = false,

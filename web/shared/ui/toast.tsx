@@ -31,7 +31,7 @@ export function toast(text: string, tone: Tone = 'ok', action?: Toast['action'],
   return remove;
 }
 
-/** The places where messages can appear. Everything outside of an open dialog is inert, so the last one that was opened has them. */
+/** The places where messages can appear. Everything outside of an open dialog is inert, so the last dialog opened has them. */
 const places = signal<readonly string[]>([]);
 
 /** A place where messages can appear: one in the page, and one in each dialog. */

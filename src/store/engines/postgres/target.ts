@@ -14,7 +14,7 @@ const KEEP_ALIVE_MS = 10_000;
 export interface Target {
   /** The part of the URL that may be shown: `host:port/database`. */
   readonly place: string;
-  /** The URL for PostgreSQL's own tools, which get the user and the password in another way. */
+  /** The URL for PostgreSQL's own tools, without the user and the password, which the operator gives them in another way. */
   readonly toolUrl: string;
   /** The options of a connection. Each call makes one socket. They contain the password, so never log them. */
   options(): ClientConfig & { readonly connectionString: string };
@@ -64,7 +64,7 @@ function toolUrlOf(parsed: URL, host: string, port: string): string {
   const query = new URLSearchParams(isSocket ? { host, port } : {});
   for (const name of TOOL_SETTINGS) {
     const value = parsed.searchParams.get(name);
-    // `no-verify` is a word of the Node client.
+    // Only the client for Node knows `no-verify`. Its equivalent in PostgreSQL's tools is `require`.
     if (value !== null) query.set(name, value === 'no-verify' ? 'require' : value);
   }
   const asked = query.toString().replaceAll('%2F', '/').replaceAll('+', '%20');

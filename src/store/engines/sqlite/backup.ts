@@ -62,7 +62,7 @@ export async function restoreSqlite(
   }
 }
 
-/** Leaves out the numbers that events may have got since the backup was made, durably. */
+/** Skips the numbers that events may have got since the backup was made. The write is durable when it returns. */
 function skipEventNumbers(path: string): void {
   using db = new DatabaseSync(path);
   db.exec('PRAGMA synchronous = FULL');
