@@ -33,8 +33,8 @@ const OFFERED_WITHIN_S = 4;
 /** An offered rendition that ends at most two parts before the furthest one is in step with it. */
 const CAUGHT_UP_S = 2 * PART_LENGTH_S;
 /**
- * How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. Audio may be
- * sent three seconds later than the video.
+ * How long the first part of a rendition with a track is waited for, in seconds, in addition to the frames that its encoder holds. Audio
+ * may come up to three seconds later than the video (`MAX_APART_S` of `live/interleaver.ts`), and its first part takes a moment more.
  */
 const FIRST_PART_S = 3.5;
 /** The number of frames not written yet: one until its duration is known, and one in the encoder. */
@@ -248,7 +248,7 @@ class LivePresentation implements Presentation, MemoryHolder {
     // A rendition that was announced but never came is waited for no longer than its encoder may take.
     const patienceS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
     const isComing = (each: Rendition) =>
-      !each.hasParts && (each.hasBegun || leadS - Math.max(startS, each.addedS) <= patienceS);
+      !each.hasEnded && !each.hasParts && (each.hasBegun || leadS - Math.max(startS, each.addedS) <= patienceS);
     if ([...this.#renditions.values()].some(isComing)) return true;
     if (leadS - startS > OFFERED_WITHIN_S) return false;
     // Renditions begin later than the source, and catch up with the media that came in the meantime. Playlists must be in step when they

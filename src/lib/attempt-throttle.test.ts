@@ -88,10 +88,16 @@ test('any number of right secrets at the same time are all found, however few ma
   assert.ok(outcomes.every(({ found }) => found === 'right'));
 });
 
-test('a lookup that throws is no failure, and holds up nobody', async () => {
+test('a lookup that throws is no failed attempt, and those that wait for it throw, too, instead of one after another', async () => {
   const { throttle } = throttleOf(1);
-  const away = throttle.attempt('192.0.2.1', () => Promise.reject(new Error('away')));
-  const next = throttle.attempt('192.0.2.1', async () => 'right');
-  await assert.rejects(away, /away/);
-  assert.deepEqual(await next, { waitS: 0, found: 'right' });
+  let looks = 0;
+  const away = async () => {
+    looks += 1;
+    await turn();
+    throw new Error('away');
+  };
+  const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => throttle.attempt('192.0.2.1', away)));
+  assert.ok(outcomes.every(({ status }) => status === 'rejected'));
+  assert.equal(looks, 1);
+  assert.deepEqual(await throttle.attempt('192.0.2.1', async () => 'right'), { waitS: 0, found: 'right' });
 });

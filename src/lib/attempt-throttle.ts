@@ -9,7 +9,7 @@ import { networkOf } from './network-of.ts';
 const MAX_ADDRESSES = 10_000;
 const MINUTE_MS = 60_000;
 
-/** What came of an attempt. */
+/** The outcome of an attempt. */
 interface Attempt<Found> {
   /** The seconds after which the address may try again, if its attempt was refused without a look at the secret; otherwise 0. */
   readonly waitS: number;
@@ -45,10 +45,11 @@ export class AttemptThrottle {
   }
 
   /**
-   * Looks a secret up, unless the address must wait. Attempts at the same time look up no more secrets than the address may still fail with:
-   * the others wait until these are known to be right or wrong. Their number is limited by that of the connections.
+   * Looks a secret up, unless the address must wait. At any time, no more secrets of an address are being looked up than it may still fail
+   * with. Further attempts wait until it is known whether those are right or wrong. When looking up fails, the attempts that wait fail as
+   * well, because each would wait for the same failure in turn.
    * @param look finds what the secret stands for; undefined when it is wrong
-   * @throws the errors of `look`, which do not count as failures
+   * @throws the errors of `look`, or of the lookup that was waited for. These do not count as failed attempts
    */
   async attempt<Found>(address: string, look: () => Promise<Found | undefined>): Promise<Attempt<Found>> {
     const key = networkOf(address);
@@ -64,18 +65,22 @@ export class AttemptThrottle {
     try {
       const found = await look();
       if (found === undefined) this.failed(address);
+      this.#end(key).resolve();
       return { waitS: 0, found };
-    } finally {
-      this.#end(key);
+    } catch (error) {
+      const { promise, reject } = this.#end(key);
+      promise.catch(() => {}); // perhaps none waits
+      reject(error);
+      throw error;
     }
   }
 
-  /** Ends an attempt of an address, and lets those that wait for it look again. */
-  #end(key: string): void {
+  /** Ends an attempt of an address. @returns what the attempts that wait for it wait for */
+  #end(key: string): PromiseWithResolvers<void> {
     const { count, ended } = this.#underWay.get(key)!;
     if (count === 1) this.#underWay.delete(key);
     else this.#underWay.set(key, { count: count - 1, ended: Promise.withResolvers<void>() });
-    ended.resolve();
+    return ended;
   }
 
   /** Counts a failed attempt. */

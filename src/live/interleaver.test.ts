@@ -40,6 +40,18 @@ test('audio that is sent before its video waits for it, for at most three second
   assertNear(send(new Interleaver(), [1, 20], 5), 2);
 });
 
+test('audio of more than 2 MiB does not wait, so that nobody fills memory with it', () => {
+  const interleaver = new Interleaver();
+  interleaver.next(VIDEO, packetAt(VIDEO_TRACK, 0));
+  let waiting = 0;
+  for (let count = 0; count < 100; count++) {
+    const packet = { ...packetAt(AUDIO_TRACK, 2900 + count), data: Buffer.alloc(64 * 1024) };
+    const due = interleaver.next(AUDIO, packet);
+    waiting += 1 - due.length;
+    assert.ok(waiting <= 32, `${waiting} packets of 64 KiB wait`);
+  }
+});
+
 test('audio does not wait where publishers send audio and video in turns, or no video', () => {
   assertNear(send(new Interleaver(), [1, 20], 0.3), 0.3);
   assertNear(send(new Interleaver(), [1, 20], 0, 'video'), 0);

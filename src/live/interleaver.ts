@@ -1,19 +1,22 @@
 /**
- * Puts the audio of a publisher in step with its video. Encoders make both independently, so that one of them may always be sent later than
- * the other of the same time. Pure: no clock.
+ * Puts the audio of a publisher in step with its video. Encoders make audio and video independently of each other, so either of them may
+ * always be sent later than the other for the same moment. Pure: it reads no clock.
  */
 import type { Packet } from '#media/packet.ts';
 import type { SelectedTrack } from './track-selection.ts';
 
 /**
- * How far audio and video of the same time may be apart when they come, in seconds. It bounds the audio that waits for its video, and how
- * far the audio playlist may lag.
+ * How far apart audio and video of the same time may arrive, in seconds. This bounds how much audio waits for its video, and how far the
+ * audio playlist may lag.
  */
 export const MAX_APART_S = 3;
-/** Audio that is less than this ahead of the video does not wait, because publishers send both in turns. */
+/** Audio that is less than this ahead of the video, in seconds, does not wait, because publishers send audio and video in turns. */
 const IN_TURNS_S = 0.35;
-/** The time between two audio packets that is a pause, in seconds. The longest packets last 0.12 s. */
+/** More time than this between two audio packets is a pause, in seconds. The longest packets last 0.12 s. */
 const PAUSE_S = 0.2;
+
+/** The most bytes of audio that wait: more than three seconds of any codec have. With more, nothing waits, so that nobody fills memory. */
+const MAX_WAITING_BYTES = 2 * 1024 * 1024;
 
 /** A packet in session time, with its track. */
 export interface PlacedPacket {
@@ -21,15 +24,17 @@ export interface PlacedPacket {
   readonly packet: Packet;
 }
 
-/** The interleaver for one start of media. Packets come in session time. */
+/** Orders the packets of one start of media. Takes packets that are in session time. */
 export class Interleaver {
-  /** The times of the newest frame and the newest audio. Infinite before the first. */
+  /** The decoding times of the newest video packet and the newest audio packet, in seconds. Minus infinity before the first one. */
   #videoS = Number.NEGATIVE_INFINITY;
   #audioS = Number.NEGATIVE_INFINITY;
-  /** How much later than the audio of the same time the newest frame came. The next one is expected to be as late. */
+  /** How much later than the audio of the same time the newest video packet came. The next one is expected to be as late. */
   #videoLateS = 0;
   #audioLateS = 0;
   #early: readonly (PlacedPacket & { readonly atS: number })[] = [];
+  /** The bytes of audio that waits. */
+  #earlyBytes = 0;
 
   /** How much later than the video of the same time the audio comes, in seconds, and at most {@link MAX_APART_S}. */
   get audioLateS(): number {
@@ -44,11 +49,13 @@ export class Interleaver {
       this.#videoLateS = latenessS(atS, this.#audioS);
       return [{ selected, packet }, ...this.#takeUntil(atS)];
     }
-    // During a pause of the audio, frames did not tell how late they came.
+    // While the audio paused, the arrival of video packets did not show how late they were.
     if (atS - this.#audioS > PAUSE_S) this.#videoLateS = latenessS(this.#videoS, atS);
     this.#audioS = atS;
     this.#audioLateS = latenessS(atS, this.#videoS);
     this.#early = [...this.#early, { selected, packet, atS }];
+    this.#earlyBytes += packet.data.byteLength;
+    if (this.#earlyBytes > MAX_WAITING_BYTES) return this.#takeUntil(Infinity);
     return this.#takeUntil(atS - (this.#videoLateS > IN_TURNS_S ? this.#videoLateS : 0));
   }
 
@@ -56,6 +63,7 @@ export class Interleaver {
     const count = this.#early.findLastIndex(({ atS }) => atS <= untilS) + 1;
     const due = this.#early.slice(0, count);
     this.#early = this.#early.slice(count);
+    for (const { packet } of due) this.#earlyBytes -= packet.data.byteLength;
     return due;
   }
 }

@@ -232,7 +232,8 @@ export class SessionMedia implements AsyncDisposable {
     if (before === undefined || !isUsed) return isUsed;
     this.#trackLine.happened({ kind: track.kind, codec: track.codecString });
     this.#marker.discontinue();
-    this.#interleaver = new Interleaver();
+    // Audio with the old configuration that waits for its video can no longer be used.
+    if (track.kind === 'audio') this.#interleaver = new Interleaver();
     this.#hasChanged = true;
     return true;
   }
@@ -262,7 +263,7 @@ export class SessionMedia implements AsyncDisposable {
         this.#holdWithoutAudio(timeline);
         if (silentS < SILENCE_S || this.#selected.audio === undefined) return;
         this.#interrupt();
-        // Media that lags behind the clock continues where it was. It must not be taken to come too late.
+        // Media that lags behind the clock continues from its own position. A gap up to the clock would make it count as too late.
         this.#writeAway(Math.min(elapsedS, timeline.leaderSeconds(elapsedS) ?? elapsedS), this.#interleaver.audioLateS);
         return;
       }
@@ -413,7 +414,7 @@ export class SessionMedia implements AsyncDisposable {
   /**
    * Writes gaps for every rendition while no media is received. Those of transcoded renditions are written a little later, because the
    * transcoder may still hand out packets that it held when media stopped.
-   * @param audioLateS how much later than the video audio would come, in seconds
+   * @param audioLateS how much later than the video of the same time the audio usually comes, in seconds
    */
   #writeAway(untilS: number, audioLateS = 0): void {
     this.#marker.pass(untilS);

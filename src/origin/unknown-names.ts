@@ -13,14 +13,14 @@ import { networkOf } from '#lib/network-of.ts';
 const MAX_NAMES = 10_000;
 /** The number of unknown names that one network may ask for in a minute. Players that wait for a few streams never need more. */
 const UNKNOWN_PER_MINUTE = 600;
-/** The number of names that are looked up at one time, and the number that may wait for it, shared among networks. */
+/** How many names are looked up at one time, how many may wait, in places shared among networks, and for how long. */
 const MAX_LOOKS = 32;
 const MAX_WAITING = 256;
 const LONGEST_WAIT_MS = 5000;
 
 const TOO_MANY = new MillraceError(
   'too_many_viewers',
-  'Your network asks for too many streams that do not exist; try again soon.',
+  'Too many streams are being looked up, or your network asks for too many that do not exist; try again soon.',
   { retryAfterS: 1 },
 );
 
@@ -35,8 +35,8 @@ export interface UnknownNamesOptions {
 }
 
 /**
- * Looks each name up at most once at a time, one of each network in turn, limits how many unknown names each network may ask for, and
- * remembers unknown names for a moment.
+ * Looks names up, each name at most once at a time. Networks take turns, and each may ask for a limited number of unknown names. Unknown
+ * names are remembered for a moment.
  */
 export class UnknownNames<Answer> {
   readonly #options: UnknownNamesOptions;
@@ -44,7 +44,7 @@ export class UnknownNames<Answer> {
   readonly #nowhere = new BoundedMap<string, number>(MAX_NAMES);
   /** The lookups in progress by their names, which all networks share. */
   readonly #looks = new Map<string, Promise<Answer | undefined>>();
-  /** The lookups that wait or are in progress, by network and name. A network does not wait for the turn of another. */
+  /** The lookups that wait or are in progress, by network and name, so that no network has to wait for the turn of another one. */
   readonly #waiting = new Map<string, Promise<Answer | undefined>>();
   readonly #turns = new FairTurns({
     atOnce: MAX_LOOKS,
@@ -82,7 +82,7 @@ export class UnknownNames<Answer> {
     }
   }
 
-  /** Looks a name up, unless that happened or began while it waited for its turn. */
+  /** Looks a name up, unless another network's lookup of it ended or began while this one waited for its turn. */
   async #inTurn(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
     if (this.#isNowhere(name)) return undefined;
     const underWay = this.#looks.get(name);

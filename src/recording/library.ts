@@ -29,9 +29,9 @@ import { movieEnd, VirtualMp4s } from './virtual-mp4.ts';
 const MAX_OPEN_BYTES = 128 * 1024 * 1024;
 /** The memory of an open recording: its own, and that of each picture and each segment of a rendition, with its lines in playlists. */
 const OPEN_BYTES = { recording: 8192, picture: 100, segment: 200 } as const;
-/** How long the end of an excerpt is waited for, in target durations: that of its last segment, and that by which renditions are behind. */
+/** How long the end of an excerpt is waited for, in target durations: one for its last segment, and one for renditions that lag. */
 const COMPLETED_WITHIN_TARGETS = 2;
-/** How often it is looked for, in milliseconds. */
+/** The pause between two checks whether the end is there, in milliseconds. */
 const LOOK_MS = 100;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
@@ -135,6 +135,8 @@ class OpenRecording implements Recorded {
   readonly #shelf: Shelf;
   readonly #playlists = new Map<string, RecordedPlaylists>();
   /** Playlists whose media is not at this server, each with the playlist that it was made from. */
+  /** The newest excerpt of each rendition while the recording runs, and what it was made from: those who follow it load it again and again. */
+  readonly #excerpts = new Map<string, { readonly of: string; readonly playlist: PlaylistText }>();
   readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
 
   constructor(path: MediaPath, source: RecordingSource, shelf: Shelf) {
@@ -233,8 +235,14 @@ class OpenRecording implements Recorded {
     const startS = excerpt.fromMs === undefined ? undefined : this.#positionIn(span, excerpt.fromMs);
     const isRunning = !(hasEnded || index.hasEnded);
     const isWhole = !isRunning || isExcerptComplete(index, excerpt);
+    const of = JSON.stringify([span, startS, isRunning, isWhole, rendition.completeCount]);
+    const known = this.#excerpts.get(id);
+    if (known?.of === of) return known.playlist;
     const text = playlists.excerpt(index, rendition, { span, startS, isRunning, isComplete: isWhole });
-    return text === undefined ? undefined : new PlaylistText(text, isWhole);
+    if (text === undefined) return undefined;
+    const playlist = new PlaylistText(text, isWhole);
+    if (isRunning) this.#excerpts.set(id, { of, playlist });
+    return playlist;
   }
 
   /** @param id the id of a rendition of this recording */

@@ -1,7 +1,8 @@
 /**
- * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist, to which lines are only appended, and the VOD playlists of
- * excerpts of an ended one. The lines of a segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a
- * day, which any viewer may ask for, takes a few milliseconds of the event loop.
+ * The playlists of a recorded rendition as text (rfc8216bis): an EVENT playlist of the whole rendition, to which lines are only appended,
+ * and the playlists of excerpts. An excerpt has an EVENT playlist while the recording runs, and a VOD playlist afterwards. The lines of a
+ * segment are made once and kept, so that an update renders only what is new. Once they are made, an excerpt of a day, which any viewer may
+ * ask for, takes a few milliseconds of the event loop.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
@@ -118,7 +119,7 @@ export class RecordedPlaylists {
     const begin = new Lines(first);
     begin.addUntil(index, rendition, from + 1);
     const text = begin.followedBy(this.#lines, last, {
-      // A line that viewers may have already stays as it is (rfc8216bis §6.2.1).
+      // While more may be added, a line that viewers may already have must not change (rfc8216bis §6.2.1).
       lengthenedTo: isComplete ? longest(index, span.first, span.last + 1) : 0,
       targetDurationS: this.#targetDurationS,
     });
@@ -164,6 +165,8 @@ class Lines {
   #nextNumber = 0;
   #init: number | undefined;
   #sinceDateS = Number.POSITIVE_INFINITY;
+  /** The wall-clock time at which the lines end, by their dates and durations, in milliseconds. */
+  #endMs = 0;
   firstNumber = 0;
   /** How many discontinuities come before the first segment. */
   discontinuitiesBefore = 0;
@@ -196,7 +199,7 @@ class Lines {
     while (this.#next < untilIndex && this.count < maxCount) {
       const segment = segments.at(this.#next)!;
       if (this.#nextNumber < segment.number) {
-        this.#addMissing(index, rendition, this.#nextNumber);
+        this.#addMissing(index, rendition, segment);
       } else {
         this.#add(rendition, { ...segment, discontinuity: isDiscontinuous(index, segment) });
         this.#next += 1;
@@ -268,12 +271,22 @@ class Lines {
     }
     this.#init = init;
     this.#sinceDateS += durationS;
+    this.#endMs = programDateTimeMs;
     this.#push(id, { number, durationS, discontinuity }, lines);
   }
 
-  /** Adds a gap in place of a segment that only other renditions have, so that renditions stay aligned. */
-  #addMissing(index: RecordingIndex, { id }: RecordedRendition, number: number): void {
-    const { durationS = 1, discontinuity = false } = segmentOfAny(index, number) ?? {};
+  /**
+   * Adds a gap in place of a segment that only other renditions have, so that renditions stay aligned. A gap right before the next segment
+   * lasts until that begins: segments of other renditions may be longer or shorter by a fraction of a frame.
+   */
+  #addMissing(index: RecordingIndex, { id }: RecordedRendition, next: RecordedSegment): void {
+    const number = this.#nextNumber;
+    const other = segmentOfAny(index, number);
+    const { discontinuity = false } = other ?? {};
+    const otherS = other?.durationS ?? 1;
+    const untilNextS = (next.programDateTimeMs - this.#endMs) / 1000;
+    const isExact = number + 1 === next.number && Math.abs(untilNextS - otherS) <= END_TOLERANCE_S;
+    const durationS = isExact ? untilNextS : otherS;
     this.#sinceDateS = Number.POSITIVE_INFINITY;
     this.#push(id, { number, durationS, discontinuity }, ['#EXT-X-GAP']);
   }
@@ -286,6 +299,7 @@ class Lines {
     const begin = discontinuity ? [tags.discontinuity(), ...lines] : lines;
     this.#texts.push(`${[...begin, tags.extinf(durationS), `${id}/${recordedSegmentName(number)}`].join('\n')}\n`);
     this.#durationsS.push(durationS);
+    this.#endMs += tags.writtenS(durationS) * 1000;
     this.#sums.push((this.#sums.at(-1) ?? 0) + unitsOf(durationS));
     this.#nextNumber = number + 1;
   }
@@ -343,8 +357,8 @@ function segmentOfAny({ renditions }: RecordingIndex, number: number): RecordedS
 }
 
 /**
- * Whether a segment begins with a discontinuity. The leading rendition decides for all, because the rest of a rendition that ended alone
- * continues it, although the others have a discontinuity there.
+ * Whether a segment begins with a discontinuity. The leading rendition decides for all. When another rendition ends alone, its last segment
+ * continues it without a discontinuity, although the segment with the same number has one in the others.
  */
 function isDiscontinuous({ leader }: RecordingIndex, { number, discontinuity }: RecordedSegment): boolean {
   return leader?.segments.at(leader.segments.indexOf(number))?.discontinuity ?? discontinuity;

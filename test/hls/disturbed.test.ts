@@ -11,7 +11,7 @@ import type { SessionEvent } from '#media/session-event.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type ReadSample, readTrack } from '../support/iso-bmff.ts';
-import { asEvent, markAt } from '../support/tracks.ts';
+import { asEvent, markAt, VIDEO_ID } from '../support/tracks.ts';
 
 const { signal } = new AbortController();
 
@@ -158,6 +158,30 @@ describe('a presentation', () => {
     });
   }
 
+  for (const audioLateS of [-2, 2]) {
+    test(`keeps its audio, sent ${audioLateS} s after its video, where the video changes its size`, async () => {
+      const feed = new Feed({ ...both, audioLateS });
+      const timesS: number[] = [];
+      const output = {
+        write: (id: string, event: SessionEvent) => {
+          if (id === 'audio' && event.type === 'packet') timesS.push(event.packet.pts / 48_000);
+        },
+        close: () => {},
+        isRequired: false,
+      };
+      feed.session.attach(output);
+      feed.play(10);
+      const { config } = videoTrack();
+      feed.session.setTrack(
+        VIDEO_ID,
+        videoTrack({ width: 640, height: 360, config: Buffer.concat([config, Buffer.of(0)]) }),
+      );
+      feed.play(10);
+      const longestS = Math.max(...timesS.slice(1).map((atS, index) => atS - timesS[index]!));
+      assert.ok(longestS < 0.03, `no audio for ${longestS} s`);
+    });
+  }
+
   test('is silent where the audio is always sent more than four seconds later than its video, which is noticed', async () => {
     const feed = new Feed({ ...both, audioLateS: 4.5 });
     await feed.watch(30);
@@ -232,6 +256,27 @@ describe('a presentation', () => {
       assert.ok(longest <= small.partTargetS! + 1e-9);
     });
   }
+
+  test('is shown although a rendition ended before that', async () => {
+    const feed = new Feed({
+      ...both,
+      audioLateS: 2.5,
+      beforeTracks: intercept((write, id, event) => {
+        write(id, event);
+        if (id !== 'source') return;
+        if (event.type === 'track') {
+          write('small', { type: 'track', track: videoTrack({ width: 640, height: 360 }) });
+        } else if (event.type === 'packet' && event.packet.dts < 0.5 * 90_000) write('small', event);
+      }),
+    });
+    feed.presentation.offer(['small']);
+    feed.play(0.5);
+    feed.presentation.offer([]);
+    feed.presentation.write('small', { type: 'end' });
+    await Promise.resolve(); // the end of one rendition takes effect once it is known that the others go on
+    feed.play(4);
+    assert.equal(feed.firstParts, 1);
+  });
 
   test('has no playlist for a rendition that ends alone, and lists it again when it begins again', async () => {
     const feed = new Feed({

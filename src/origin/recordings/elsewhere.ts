@@ -9,12 +9,15 @@ import { unreachableNode } from '#origin/peer-client.ts';
 import { sendStream } from './send-bytes.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
-/** How long the other node may take to answer. It may have to compute the head of a long MP4 first. */
-const HEADERS_TIMEOUT_MS = 15_000;
+/**
+ * How long the other node may take to answer. It may have to compute the head of a long MP4 first, or wait for the end of a clip, which takes
+ * two target durations of 10 s at most.
+ */
+const HEADERS_TIMEOUT_MS = 25_000;
 /** The longest pause in an answer: as long as for a viewer that reads nothing, because then nothing is read from the other node either. */
 const BODY_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_MS = 30_000;
-/** The most connections to one node. Each answer in progress needs one, and so many answers may be in progress. */
+/** The most connections to one node. Each answer in progress needs one, and at most 1,000 answers about recordings are in progress. */
 const MAX_CONNECTIONS = 1000;
 
 const PASSED_ON = [
@@ -43,7 +46,7 @@ const PASSED_BACK = [
   'vary',
 ] as const;
 
-/** Asks another node when it is the request's turn, which ends when the answer begins. */
+/** Asks another node when it is the request's turn. The turn ends when the answer begins. */
 export type InTurn = <Answer>(ask: () => Promise<Answer>) => Promise<Answer>;
 
 /** Passes requests for recordings on to other nodes. */

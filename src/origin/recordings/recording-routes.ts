@@ -40,7 +40,7 @@ const MAX_TEXTS_AT_ONCE = 2;
 /** The most requests that may wait until files are made for them, of all viewers and of one host. */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_HOST = 20;
-/** The most requests for such files that wait for the answer of other nodes. The nodes count them all for the host of this one. */
+/** The most such requests that wait for answers of other nodes. Another node counts them all for one host, which is this node. */
 const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
 /** Texts about spans up to this length are made at once, because they take no time. */
 const SHORT_MS = 3_600_000;
@@ -241,7 +241,7 @@ class RecordingAnswers {
 
   /**
    * Opens a recording and answers from it, or passes the request on to the node that has it. The number of answers at a time is limited.
-   * @param isMade whether the answer is made for the request, for which the networks of viewers take turns
+   * @param isMade whether the answer must be made first, such as a picture or the head of an MP4. Networks take turns for that
    */
   async #read(
     reply: FastifyReply,
@@ -259,7 +259,7 @@ class RecordingAnswers {
       // A request that another node has passed on is never passed on again.
       if (origin !== undefined && elsewhere !== undefined && !isNode) {
         const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
-        // For the other node all viewers of this one have the same address, so their networks take turns here.
+        // The other node sees one address for all viewers of this node, so the networks of these viewers take turns here.
         const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(request.ip, ask, signal) : ask());
         return await elsewhere.pass(reply, { origin, added, signal, inTurn });
       }
@@ -270,22 +270,22 @@ class RecordingAnswers {
     return answered ?? reply.hijack();
   }
 
-  #sendFile(reading: Reading, file: RecordingFile, name: string): Promise<FastifyReply> {
+  async #sendFile(reading: Reading, file: RecordingFile, name: string): Promise<FastifyReply> {
     switch (file.type) {
       case 'multivariant':
-        return this.#sendMultivariant(reading);
+        return await this.#sendMultivariant(reading);
       case 'playlist':
-        return isWhole(reading.span)
-          ? this.#sendPlaylist(reading, file.rendition, name)
-          : this.#sendMadeText(reading, () => this.#sendPlaylist(reading, file.rendition, name));
+        if (isWhole(reading.span)) return await this.#sendPlaylist(reading, file.rendition, name);
+        await this.#awaitEnd(reading); // before its turn, which others need meanwhile
+        return await this.#sendMadeText(reading, () => this.#sendPlaylist(reading, file.rendition, name));
       case 'mp4':
-        return this.#sendMp4(reading, file.rendition, name);
+        return await this.#sendMp4(reading, file.rendition, name);
       case 'poster':
-        return this.#sendPoster(reading);
+        return await this.#sendPoster(reading);
       case 'storyboard':
-        return this.#sendMadeText(reading, () => this.#sendStoryboard(reading, name));
+        return await this.#sendMadeText(reading, () => this.#sendStoryboard(reading, name));
       case 'sheet':
-        return this.#sendSheet(reading, file.index, name);
+        return await this.#sendSheet(reading, file.index, name);
     }
   }
 
@@ -314,7 +314,7 @@ class RecordingAnswers {
     return await this.#sendText(reading, new PlaylistText(addressed, false), PLAYLIST_TYPE, 'index.m3u8');
   }
 
-  /** Waits for the end of a span up to the present, because players of a clip would otherwise stop before its end. */
+  /** Waits until the playlists of a span up to the present have its end, because a player of a clip would otherwise stop before that. */
   async #awaitEnd({ found, recorded, span, signal }: Reading): Promise<void> {
     if (!found.isLeft && !isWhole(span)) await recorded.completed(span, signal);
   }
@@ -324,7 +324,6 @@ class RecordingAnswers {
     const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
     const skip = skipped === 'YES' || skipped === 'v2';
     const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
-    await this.#awaitEnd(reading);
     await recorded.prepare(rendition);
     const playlist = recorded.playlist(rendition, span, { skip, mediaUrl, hasEnded: found.isLeft });
     if (playlist === undefined) throw gone();
