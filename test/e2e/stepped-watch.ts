@@ -5,7 +5,7 @@ import type { CreatedStream } from '../support/api-client.ts';
 import type { MediaPlaylist } from '../support/hls-playlist.ts';
 import type { Sending, SteppedPublish, SteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { startWatching, type Watched, type Watching } from './viewer.ts';
+import { get, startWatching, type Watched, type Watching } from './viewer.ts';
 
 /** A time limit that is far longer than any of these runs. */
 const TIME_LIMIT_MS = 240_000;
@@ -44,7 +44,7 @@ export function startSteppedViewer(
   return {
     watched: viewing.watched,
     keepsUp: async () => {
-      const isHeld = async () => outstandingAt(server) === (await server.heldRequests());
+      const isHeld = async () => outstandingAt(server) === (await heldBy(server));
       await waitFor(isHeld, { what: 'the viewers to keep up', timeoutMs: TIME_LIMIT_MS });
     },
     reaches: async (name, atMs) => {
@@ -101,4 +101,9 @@ function endMs({ segments }: MediaPlaylist): number {
   const { programDateTime, durationS, uri, parts } = segments.at(-1)!;
   const lastsS = uri === undefined ? parts.reduce((sum, part) => sum + part.durationS, 0) : durationS;
   return Date.parse(programDateTime!) + lastsS * 1000;
+}
+
+async function heldBy({ metricsUrl }: SteppedServer): Promise<number> {
+  const { body } = await get(metricsUrl);
+  return Number(/^millrace_held_requests_count (\d+)$/m.exec(body.toString())?.[1]);
 }

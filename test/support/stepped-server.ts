@@ -9,7 +9,7 @@ import { ms } from '#lib/units.ts';
 import type { CreatedStream } from './api-client.ts';
 import type { FlvFileTag } from './flv-file.ts';
 import { RtmpClient } from './rtmp-client.ts';
-import { type InnerServer, type ServerOptions, startServer, type TestServer } from './server.ts';
+import { type ServerOptions, startServer, type TestServer } from './server.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Milliseconds of media that are sent at once: less than a part, so that every part exists before the next one begins. */
@@ -67,7 +67,7 @@ export interface SteppedPublish {
 }
 
 /** A server whose clock stands still between steps. */
-export interface SteppedServer extends InnerServer {
+export interface SteppedServer extends TestServer {
   readonly clock: SteppedClock;
   /** Connects and publishes as an encoder does. */
   connect(stream: CreatedStream): Promise<RtmpClient>;
