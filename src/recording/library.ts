@@ -134,9 +134,9 @@ class OpenRecording implements Recorded {
   readonly #source: RecordingSource;
   readonly #shelf: Shelf;
   readonly #playlists = new Map<string, RecordedPlaylists>();
-  /** Playlists whose media is not at this server, each with the playlist that it was made from. */
   /** The newest excerpt of each rendition while the recording runs, and what it was made from: those who follow it load it again and again. */
   readonly #excerpts = new Map<string, { readonly of: string; readonly playlist: PlaylistText }>();
+  /** Playlists whose media is not at this server, each with the playlist that it was made from. */
   readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
 
   constructor(path: MediaPath, source: RecordingSource, shelf: Shelf) {

@@ -184,6 +184,8 @@ describe('an excerpt up to the present', () => {
     assert.equal(text('source', lastSeconds(1)), undefined, 'nothing of it is complete');
     const early = new Map(['source', 'audio'].map((id) => [id, text(id, lastSeconds(5))!]));
     for (const each of early.values()) assert.match(each, /TYPE:EVENT\n[\s\S]*\.m4s\n$/);
+    const [one, other] = [1, 2].map(() => recording.playlist('source', lastSeconds(5), { skip: false }));
+    assert.equal(one, other, 'one object for all who follow it');
     const waiting = recording.completed(lastSeconds(1), signal);
     const order: string[] = [];
     void waiting.then(() => order.push('complete'));
