@@ -47,16 +47,20 @@ export class Interleaver {
     if (selected.track.kind === 'video') {
       this.#videoS = atS;
       this.#videoLateS = latenessS(atS, this.#audioS);
-      return [{ selected, packet }, ...this.#takeUntil(atS)];
+      const due = { selected, packet };
+      return this.#early.length === 0 ? [due] : [due, ...this.#takeUntil(atS)];
     }
     // While the audio paused, the arrival of video packets did not show how late they were.
     if (atS - this.#audioS > PAUSE_S) this.#videoLateS = latenessS(this.#videoS, atS);
     this.#audioS = atS;
     this.#audioLateS = latenessS(atS, this.#videoS);
+    const waitS = this.#videoLateS > IN_TURNS_S ? this.#videoLateS : 0;
+    // Usually nothing waits, and this is called for each packet.
+    if (waitS === 0 && this.#early.length === 0) return [{ selected, packet }];
     this.#early = [...this.#early, { selected, packet, atS }];
     this.#earlyBytes += packet.data.byteLength;
     if (this.#earlyBytes > MAX_WAITING_BYTES) return this.#takeUntil(Infinity);
-    return this.#takeUntil(atS - (this.#videoLateS > IN_TURNS_S ? this.#videoLateS : 0));
+    return this.#takeUntil(atS - waitS);
   }
 
   #takeUntil(untilS: number): readonly PlacedPacket[] {

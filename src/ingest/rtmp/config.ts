@@ -107,6 +107,8 @@ export const MAX_MESSAGES_A_TURN = 64;
  * row.
  */
 export const MAX_BYTES_A_TURN = 64 * 1024;
+/** A read that has fewer bytes than this shows that no more bytes wait to be read. */
+export const LARGE_READ_BYTES = 16 * 1024;
 /** A read from a publisher's socket counts as small when it has fewer bytes than this: it then costs more work than its bytes are worth. */
 export const SMALL_READ_BYTES = 1024;
 /**

@@ -24,6 +24,7 @@ import { Allowance } from './allowance.ts';
 import {
   ABORT_COUNTS_AS,
   CLOSE_WITHIN_MS,
+  LARGE_READ_BYTES,
   MAX_BYTES_A_TURN,
   MAX_CHUNK_STREAMS,
   MAX_CONTROL_MESSAGES_PER_S,
@@ -126,8 +127,8 @@ export class Connection implements Peer {
   /** Since when it has been connected without publishing. Undefined while it publishes. */
   #waitingSince: Milliseconds | undefined;
   readonly #holds = new Set<Hold>();
-  /** Bytes that were read since the connection last waited for a turn. */
-  #turnBytes = 0;
+  /** Bytes of large reads in a row, since the connection last waited for a turn. */
+  #largeReadBytes = 0;
   /** Media messages since the last second began. */
   #mediaMessages = 0;
   /** Small reads since the last sweep. */
@@ -252,8 +253,8 @@ export class Connection implements Peer {
       this.#read(slice);
       this.#acknowledge();
     });
-    this.#turnBytes += slice.length;
-    if (this.#turnBytes >= MAX_BYTES_A_TURN) this.#waitForTurn();
+    this.#largeReadBytes = slice.length < LARGE_READ_BYTES ? 0 : this.#largeReadBytes + slice.length;
+    if (this.#largeReadBytes >= MAX_BYTES_A_TURN) this.#waitForTurn();
   }
 
   /** Limits reads as well as messages: a read costs about as much as a small message, and the peer decides how many its bytes take. */
@@ -272,7 +273,7 @@ export class Connection implements Peer {
   }
 
   #waitForTurn(): void {
-    this.#turnBytes = 0;
+    this.#largeReadBytes = 0;
     if (this.#holds.has('turn')) return;
     this.#holdFor('turn');
     setImmediate(() => this.#goOn('turn'));
