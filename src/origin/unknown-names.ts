@@ -70,31 +70,18 @@ export class UnknownNames<Answer> {
     if (this.#isNowhere(name)) return undefined;
     const underWay = this.#looks.get(name);
     if (underWay !== undefined) return await underWay;
-    const place = `${networkOf(address)} ${name}`;
-    const waiting = this.#waiting.get(place);
-    if (waiting !== undefined) return await waiting;
-    const look = this.#turns.run(address, () => this.#inTurn(name, address, find));
-    this.#waiting.set(place, look);
-    try {
-      return await look;
-    } finally {
-      this.#waiting.delete(place);
-    }
+    return await shared(this.#waiting, `${networkOf(address)} ${name}`, () =>
+      this.#turns.run(address, () => this.#inTurn(name, address, find)),
+    );
   }
 
   /** Looks a name up, unless another network's lookup of it ended or began while this one waited for its turn. */
   async #inTurn(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
     if (this.#isNowhere(name)) return undefined;
-    const underWay = this.#looks.get(name);
-    if (underWay !== undefined) return await underWay;
-    if (this.#throttle.retryAfterS(address) > 0) throw TOO_MANY;
-    const look = this.#find(name, address, find);
-    this.#looks.set(name, look);
-    try {
-      return await look;
-    } finally {
-      this.#looks.delete(name);
-    }
+    return await shared(this.#looks, name, () => {
+      if (this.#throttle.retryAfterS(address) > 0) throw TOO_MANY;
+      return this.#find(name, address, find);
+    });
   }
 
   async #find(name: string, address: string, find: Find<Answer>): Promise<Answer | undefined> {
@@ -109,5 +96,22 @@ export class UnknownNames<Answer> {
   #isNowhere(name: string): boolean {
     const until = this.#nowhere.get(name);
     return until !== undefined && this.#options.clock.monotonic() < until;
+  }
+}
+
+/** Begins work, unless the work with this key is under way already, whose result is then shared. */
+async function shared<Result>(
+  underWay: Map<string, Promise<Result>>,
+  key: string,
+  begin: () => Promise<Result>,
+): Promise<Result> {
+  const known = underWay.get(key);
+  if (known !== undefined) return await known;
+  const work = begin();
+  underWay.set(key, work);
+  try {
+    return await work;
+  } finally {
+    underWay.delete(key);
   }
 }
