@@ -163,8 +163,8 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
       await search.fill(pasted);
       await page.getByRole('option', { name: 'the goal Clip' }).waitFor();
       await page.keyboard.press('Escape');
-      // The same keys close the search, until it knows that its dialog is closed.
-      await page.getByRole('combobox').waitFor({ state: 'detached' });
+      // The same keys close the search until it knows that its dialog is closed. A closed dialog is hidden first: only the element tells.
+      await page.locator('dialog.palette').waitFor({ state: 'detached' });
     }
     await page.goto(url(`/sessions/${clip.source.sessionId}`));
     await page.getByRole('link', { name: 'Open the recording' }).click();
