@@ -97,6 +97,8 @@ export function createHttp({
         // Checking our schemas would compile the meta-schema, which takes longer than any of them. The linters of the OpenAPI document check
         // them in the tests.
         validateSchema: false,
+        // A schema that others refer to is compiled once, in a turn of its own.
+        inlineRefs: false,
       },
     },
     clientErrorHandler: answerClientError(nextId),

@@ -4,17 +4,19 @@ import { fastify } from 'fastify';
 import { RequestValidators } from './request-validators.ts';
 
 /** A new schema at each call, because a schema is compiled only once. */
-const text = () => ({ type: 'object', properties: { text: { type: 'string' } } });
+const text = () => ({ type: 'object', properties: { text: { $ref: 'Text#' } } });
 
 /** A server with one route, which has a schema for each part of its requests. */
 async function server(t: TestContext) {
   const validators = new RequestValidators();
   const http = fastify({
     schemaController: { compilersFactory: { buildValidator: validators.build } },
-    ajv: { customOptions: { coerceTypes: false, validateSchema: false } },
+    ajv: { customOptions: { coerceTypes: false, validateSchema: false, inlineRefs: false } },
   });
   t.after(() => http.close());
   validators.addTo(http);
+  http.addSchema({ $id: 'Text', type: 'string', allOf: [{ $ref: 'Letter#' }] });
+  http.addSchema({ $id: 'Letter', type: 'string', maxLength: 1 });
   http.post('/:text', { schema: { params: text(), querystring: text(), body: text() } }, () => ({ ok: true }));
   await http.ready();
   return http;
@@ -43,15 +45,17 @@ function notedCompiles(t: TestContext): readonly number[] {
   return turns;
 }
 
-test('validators are compiled with the first request to their route, each in a turn of the event loop of its own', async (t) => {
+test('validators are compiled with the first request to their route, each in a turn of its own, as are the schemas they refer to', async (t) => {
   const http = await server(t);
   const turns = notedCompiles(t);
   const ask = (value: unknown) => http.inject({ method: 'POST', url: '/a?text=b', body: { text: value } });
   const [first, second] = await Promise.all([ask('c'), ask(1)]);
   assert.equal(first.statusCode, 200);
   assert.equal(second.statusCode, 400);
-  assert.equal(turns.length, 3);
-  assert.equal(new Set(turns).size, 3);
+  // A small schema, two that are referred to, each with the schema that only refers to it, and the three validators.
+  assert.equal(new Set(turns).size, 1 + 2 + 3);
+  assert.equal(turns.length, 1 + 2 * 2 + 3);
   assert.equal((await ask(2)).statusCode, 400);
-  assert.equal(turns.length, 3);
+  assert.equal((await ask('de')).statusCode, 400);
+  assert.equal(turns.length, 1 + 2 * 2 + 3);
 });

@@ -21,6 +21,9 @@ interface Validator {
   readonly errors: FastifySchemaValidationError[];
 }
 
+/** Schemas by their ids, which others can refer to. */
+type Shared = Readonly<Record<string, unknown>>;
+
 const require = createRequire(import.meta.url);
 const COMPILER = '@fastify/ajv-compiler';
 /** Modules of the compiler, in pieces of a few milliseconds. */
@@ -29,26 +32,44 @@ const PIECES = [
   'ajv/dist/compile/validate',
   'fast-uri',
   'ajv/dist/core',
+  'ajv/dist/vocabularies/validation',
+  'ajv/dist/vocabularies/applicator',
   'ajv/dist/vocabularies/draft7',
   'ajv',
   'ajv-formats',
+  'ajv/dist/vocabularies/jtd',
+  'ajv/dist/jtd',
 ];
+/** A schema of few pieces. */
+const SMALL = { type: 'object', properties: { text: { type: 'string', minLength: 1 } } };
 
 /** The validators of one server. */
 export class RequestValidators {
-  /** The steps that compile the validators of each route. Each step is short, and does nothing when it is repeated. */
-  readonly #steps = new Map<string, readonly (() => void)[]>();
+  /** For each route, functions that return the steps which compile a validator. Each step is short, and does nothing when it is repeated. */
+  readonly #parts = new Map<string, readonly (() => readonly (() => void)[])[]>();
   #loaded: Promise<void> | undefined;
 
   /** Makes the function that Fastify asks for a validator of each part of each route's requests. */
-  readonly build = ((schemas: never, options: never): FastifySchemaCompiler<object> => {
-    let compile: ReturnType<ValidatorFactory> | undefined;
-    const compiler = () => (compile ??= (require(COMPILER) as () => ValidatorFactory)()(schemas, options));
+  readonly build = ((shared: Shared, options: object): FastifySchemaCompiler<object> => {
+    let compile: FastifySchemaCompiler<object> | undefined;
+    const compiler = () => (compile ??= makeCompiler(shared, options));
+    const compiled = new Set<object>();
+    const compileOnce = (schema: object) => () => {
+      if (compiled.has(schema)) return;
+      compiler()({ schema, method: '', url: '' });
+      compiled.add(schema);
+    };
+    const references = new Map(Object.keys(shared).map((id) => [id, { $ref: `${id}#` }]));
     return (part) => {
       let validate: Validator | undefined;
       const validator = () => (validate ??= compiler()(part) as unknown as Validator);
+      const steps = () => [
+        compiler,
+        ...referredBy(part.schema, shared).map((id) => compileOnce(references.get(id)!)),
+        validator,
+      ];
       const name = nameOf(part);
-      this.#steps.set(name, [...(this.#steps.get(name) ?? []), compiler, validator]);
+      this.#parts.set(name, [...(this.#parts.get(name) ?? []), steps]);
       return (value) => {
         const check = validator();
         return check(value) || { error: check.errors };
@@ -64,17 +85,42 @@ export class RequestValidators {
   }
 
   async #prepare(route: string): Promise<void> {
-    const steps = this.#steps.get(route);
-    if (steps === undefined) return; // no part of its requests has a schema
-    this.#loaded ??= loadInTurns(createRequire(require.resolve(COMPILER)), PIECES).then(() =>
-      loadInTurns(require, [COMPILER]),
-    );
+    const parts = this.#parts.get(route);
+    if (parts === undefined) return; // no part of its requests has a schema
+    this.#loaded ??= load();
     await this.#loaded;
-    for (const step of steps) {
+    for (const step of parts.flatMap((steps) => steps())) {
       step();
       await nextTurn();
     }
   }
+}
+
+/** Loads the compiler and uses it once with little to do, because V8 compiles most of its functions when they are called first. */
+async function load(): Promise<void> {
+  await loadInTurns(createRequire(require.resolve(COMPILER)), PIECES);
+  await loadInTurns(require, [COMPILER]);
+  const compile = makeCompiler({}, { customOptions: { validateSchema: false } });
+  await nextTurn();
+  compile({ schema: SMALL, method: '', url: '' });
+  await nextTurn();
+}
+
+const makeCompiler = (shared: Shared, options: object): FastifySchemaCompiler<object> =>
+  (require(COMPILER) as () => ValidatorFactory)()(shared as never, options as never) as never;
+
+/** The ids of the shared schemas that a schema refers to, directly or through others; those that others refer to come first. */
+function referredBy(schema: unknown, shared: Shared): readonly string[] {
+  const found = new Set<string>();
+  const find = (referring: unknown) => {
+    for (const [, id = ''] of JSON.stringify(referring).matchAll(/"\$ref":"([^"#]+)#"/g)) {
+      if (found.has(id) || shared[id] === undefined) continue;
+      found.add(id);
+      find(shared[id]);
+    }
+  };
+  find(schema);
+  return [...found].reverse();
 }
 
 const nameOf = ({ method, url }: { readonly method?: unknown; readonly url?: string }): string =>
