@@ -90,8 +90,8 @@ export const MAX_CONTROL_MESSAGES_PER_S = 500;
  */
 export const ABORT_COUNTS_AS = 50;
 /**
- * The most publishes and changes of configuration or metadata in one second, counted together. Each makes viewers and the transcoder begin
- * again. An encoder publishes once and has one configuration for each track.
+ * The most publishes and changes of configuration in one second, counted together. Each makes viewers and the transcoder begin again. An
+ * encoder publishes once and has one configuration for each track.
  */
 export const MAX_NEW_STARTS_PER_S = 10;
 /**

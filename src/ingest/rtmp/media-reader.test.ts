@@ -234,6 +234,21 @@ describe('media', () => {
     );
   });
 
+  it('may change its bitrate with every message (GStreamer without a nominal bitrate)', () => {
+    const { data, announcements } = setUp();
+    for (let rate = 2500; rate > 2000; rate -= 10) {
+      data(
+        '@setDataFrame',
+        'onMetaData',
+        new Map([
+          ['videocodecid', 7],
+          ['videodatarate', rate],
+        ]),
+      );
+    }
+    assert.equal(announcements.length, 50);
+  });
+
   it('has the frame rate of the metadata when its bitstream declares none', () => {
     const { data, video, tracks } = setUp();
     const codecAndRate = new Map([

@@ -80,7 +80,7 @@ export class MediaReader {
    * Reads the next message. Nothing of its payload is kept, so that its memory can be used again.
    * @returns the number of bytes of media in the message
    * @throws {UnplayableMediaError} when the encoder must be configured differently
-   * @throws {RtmpError} when the publisher changes its configuration or its metadata too often
+   * @throws {RtmpError} when the publisher changes its configuration too often
    */
   read(message: Message): number {
     switch (message.type) {
@@ -165,12 +165,16 @@ export class MediaReader {
     this.#publication.packet(packet, TRACK_IDS[kind]);
   }
 
-  /** Reads metadata. What cannot be read is ignored, because metadata is optional. */
+  /**
+   * Reads metadata. What cannot be read is ignored, because metadata is optional.
+   *
+   * A change is not counted as a new start, because viewers and the transcoder do not notice it. GStreamer's flvmux sends metadata whenever a
+   * tag changes. Without a nominal bitrate it sends the average bitrate that the parser measures, which changes with nearly every frame at
+   * the beginning (`gst_base_parse_update_bitrates`).
+   */
   #readData(message: Message): void {
     const metadata = this.#metadataOf(message);
-    // GStreamer repeats its metadata ten times a second.
     if (metadata === undefined || isDeepStrictEqual(metadata, this.#metadata)) return;
-    this.#newStarts.use();
     this.#metadata = metadata;
     this.#publication.announce(metadata.announcement);
   }
