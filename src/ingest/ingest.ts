@@ -116,8 +116,12 @@ export interface Publication {
   track(track: Track, id: TrackId): void;
   /** Takes a packet of a configured track. Its timestamps are in the publisher's clock, with 32-bit wraps already undone. */
   packet(packet: Packet, id: TrackId): void;
-  /** Notes that bytes arrived, whether or not they complete a packet, to distinguish a slow publisher from a silent one. */
-  heard(): void;
+  /**
+   * Notes for how many milliseconds no bytes arrived, whether or not they would complete a packet, to distinguish a slow publisher from a
+   * silent one. Called several times a second, but never before all that arrived was read: after this process was held up, a silence would
+   * be its own.
+   */
+  silentFor(silentMs: number): void;
   /** Ends the publication. This is the last call, and a second one has no effect. */
   end(reason: PublicationEnd, cause?: PublicationEndCause): void;
 }

@@ -45,8 +45,8 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
  * its publisher is heard again.
  */
 function releaseSilent(registry: SessionRegistry, claims: PublisherClaims): void {
-  for (const [streamId, silentForMs] of registry.publishers.silences) {
-    const isSilent = silentForMs >= TAKEOVER_SILENCE_MS;
+  for (const [streamId, silentMs] of registry.publishers.silences) {
+    const isSilent = silentMs >= TAKEOVER_SILENCE_MS;
     if (isSilent && claims.holds(streamId)) claims.release(streamId);
     else if (!isSilent && !claims.holds(streamId)) void claims.confirm(streamId);
   }

@@ -4,7 +4,6 @@
 import type { MemoryAccount } from '#hls/hls.ts';
 import type { Announcement, Publication, PublicationEnd } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Milliseconds } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Track, TrackId, TrackKind } from '#media/track.ts';
 import { IngestAllowance } from './ingest-allowance.ts';
@@ -67,15 +66,14 @@ export class Intake implements Publication {
   readonly #tracks = new Map<TrackId, Track>();
   #announcement: Announcement | undefined;
   #state: State = { type: 'before_media' };
-  #heardAt: Milliseconds;
+  #silentMs = 0;
   #bytes = 0;
   readonly #allowance: IngestAllowance;
 
   constructor(owner: IntakeOwner, clock: Clock) {
     this.#owner = owner;
     this.#clock = clock;
-    this.#heardAt = clock.monotonic();
-    this.#allowance = new IngestAllowance(this.#heardAt);
+    this.#allowance = new IngestAllowance(clock.monotonic());
   }
 
   /** Whether media is being received: from the first packet to the end. */
@@ -88,13 +86,13 @@ export class Intake implements Publication {
     return this.#bytes;
   }
 
-  /** How long nothing at all was received from the publisher, in milliseconds. */
-  silentForMs(): number {
-    return this.#clock.monotonic() - this.#heardAt;
+  /** For how many milliseconds nothing at all was received from the publisher, as was last noted. */
+  get silentMs(): number {
+    return this.#silentMs;
   }
 
-  heard(): void {
-    this.#heardAt = this.#clock.monotonic();
+  silentFor(silentMs: number): void {
+    this.#silentMs = silentMs;
   }
 
   announce(announcement: Announcement): void {

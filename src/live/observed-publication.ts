@@ -56,8 +56,8 @@ export class ObservedPublication implements Publication {
     this.#publication.packet(packet, id);
   }
 
-  heard(): void {
-    this.#publication.heard();
+  silentFor(silentMs: number): void {
+    this.#publication.silentFor(silentMs);
   }
 
   end(reason: PublicationEnd, cause?: PublicationEndCause): void {

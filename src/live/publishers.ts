@@ -65,7 +65,7 @@ export class Publishers {
 
   /** The streams with a publisher, each with the time for which nothing was received, in milliseconds. */
   get silences(): ReadonlyMap<StreamId, number> {
-    return new Map(Array.from(this.#publishers, ([streamId, { intake }]) => [streamId, intake.silentForMs()]));
+    return new Map(Array.from(this.#publishers, ([streamId, { intake }]) => [streamId, intake.silentMs]));
   }
 
   /** Whether the stream has a publisher. */
@@ -107,7 +107,7 @@ export class Publishers {
   refusalOf({ id, userId }: { readonly id: StreamId; readonly userId: UserId }, atMost: number): Refusal | undefined {
     const publisher = this.#publishers.get(id);
     if (publisher !== undefined) {
-      return publisher.intake.silentForMs() < TAKEOVER_SILENCE_MS ? STREAM_KEY_IN_USE : undefined;
+      return publisher.intake.silentMs < TAKEOVER_SILENCE_MS ? STREAM_KEY_IN_USE : undefined;
     }
     const own = this.countOf(userId);
     if (atMost > 0 && own >= atMost) {

@@ -142,11 +142,9 @@ test('a second publisher on a live key is refused, and takes over only after thr
   const world = setUp();
   const stream = newStream();
   const first = goLive(world, stream);
-  world.advance(2900);
-  first.heard();
-  world.advance(2900);
+  first.silentFor(2900);
   assert.equal(refusalOf(world.publish(stream)), 'stream_key_in_use');
-  world.advance(200);
+  first.silentFor(3000);
   const second = accepted(world.publish(stream));
   assert.deepEqual(
     world.refusals.map((cut) => cut.code),
@@ -159,6 +157,16 @@ test('a second publisher on a live key is refused, and takes over only after thr
   world.advance(500);
   assert.equal(world.presentations.length, 1, 'the second publisher continues the session of the first');
   assert.equal(world.registry.directory.status(stream.id)?.phase, 'live');
+});
+
+test('a server that was stopped takes no publisher for silent', () => {
+  const world = setUp();
+  const stream = newStream();
+  const publication = goLive(world, stream);
+  publication.silentFor(100);
+  world.advance(4000);
+  assert.equal(refusalOf(world.publish(stream)), 'stream_key_in_use');
+  assert.deepEqual([...world.registry.publishers.silences], [[stream.id, 100]]);
 });
 
 test('the same codecs within the window continue the session, other codecs begin a new one', () => {

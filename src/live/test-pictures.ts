@@ -188,10 +188,7 @@ function targetOf(publication: Publication, onEnd: () => void): TestPictureTarge
   });
   return {
     track: (track) => publication.track(track, idOf(track.kind)),
-    packet: (packet) => {
-      publication.heard();
-      publication.packet(packet, idOf(packet.kind));
-    },
+    packet: (packet) => publication.packet(packet, idOf(packet.kind)),
     end: onEnd,
   };
 }

@@ -42,7 +42,7 @@ export class CheckedPublication implements Publication {
     this.#note(16 + Number(keyframe) + 2 * Number(pts > dts) + 4 * Number(kind === 'video'));
   }
 
-  heard(): void {
+  silentFor(): void {
     assert.equal(this.ends, 0, 'bytes after the end');
   }
 

@@ -292,7 +292,7 @@ describe('a publisher that sends more messages than any encoder', { concurrency:
         packets += 1;
         perTurn.set(turn, (perTurn.get(turn) ?? 0) + 1);
       },
-      heard: () => {},
+      silentFor: () => {},
       end: () => {},
     };
     server.gate.decide = async () => ({ accepted: true, publication });
@@ -319,7 +319,7 @@ describe('a fault of this service', { concurrency: true }, () => {
         packet: () => {
           throw new Error('a bug');
         },
-        heard: () => {},
+        silentFor: () => {},
         end: () => {
           throw new Error('another bug');
         },

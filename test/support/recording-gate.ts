@@ -27,7 +27,7 @@ export class RecordedPublication implements Publication {
   readonly packets: Packet[] = [];
   readonly ends: PublicationEnd[] = [];
   readonly causes: (PublicationEndCause | undefined)[] = [];
-  heardCount = 0;
+  silentMs = 0;
   readonly #changes: EventEmitter;
 
   constructor(request: PublishRequest, changes: EventEmitter) {
@@ -50,8 +50,8 @@ export class RecordedPublication implements Publication {
     this.#changes.emit('change');
   }
 
-  heard(): void {
-    this.heardCount += 1;
+  silentFor(silentMs: number): void {
+    this.silentMs = silentMs;
     this.#changes.emit('change');
   }
 

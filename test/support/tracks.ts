@@ -89,7 +89,7 @@ export function rtmpPublication(publication: Publication): RtmpPublication {
     announce: (announcement) => publication.announce(announcement),
     track: (track) => publication.track(track, idOf(track)),
     packet: (packet) => publication.packet(packet, idOf(packet)),
-    heard: () => publication.heard(),
+    silentFor: (silentMs) => publication.silentFor(silentMs),
     end: (reason) => publication.end(reason),
   };
 }

@@ -20,7 +20,7 @@ function acceptance() {
     announce: () => {},
     track: () => {},
     packet: () => {},
-    heard: () => {},
+    silentFor: () => {},
     end: (reason) => void ends.push(reason),
   };
   return { ends, decision: { accepted: true, publication } satisfies PublishDecision };

@@ -93,6 +93,19 @@ describe('a connection', () => {
     assert.deepEqual(faults, ['flood']);
   });
 
+  it('is silent for the time in which nothing was received', async () => {
+    const { socket, connection, gate, publish } = opened();
+    await publish();
+    const silentAt = (time: number) => {
+      connection.tick(ms(time));
+      return gate.publication.silentMs;
+    };
+    assert.deepEqual([silentAt(100), silentAt(3100)], [0, 3000]);
+    for (let count = 0; count <= 400; count++) socket.receive(Buffer.alloc(0));
+    assert.equal(socket.isPaused(), true);
+    assert.equal(silentAt(3200), 0);
+  });
+
   it('that publishes in very many small reads is paused until the next sweep', async () => {
     const { socket, connection, gate, faults, publish } = opened();
     await publish();

@@ -185,7 +185,6 @@ export class Connection implements Peer {
       this.#heardAt = now;
       this.#hasHeard = false;
       this.#isPinged = false;
-      this.#conversation.heard();
     }
     if (this.#closeBy !== undefined) {
       if (now >= this.#closeBy) this.#socket.destroy();
@@ -197,6 +196,8 @@ export class Connection implements Peer {
     this.#smallReads = 0;
     this.#goOn('sweep');
     if (now - this.#countedSince >= 1000) this.#beginSecond();
+    // Last, because a peer that the server made wait until now was not silent.
+    this.#conversation.silentFor(now - this.#heardAt);
   }
 
   /** Closes the connection at once, because another one needs its place. @param why for the log */

@@ -143,9 +143,9 @@ export class Conversation {
     }
   }
 
-  /** Notes that bytes were received since the last call. */
-  heard(): void {
-    if (this.#state.phase === 'publishing') this.#state.publication.heard();
+  /** Notes for how many milliseconds no bytes were received. */
+  silentFor(silentMs: number): void {
+    if (this.#state.phase === 'publishing') this.#state.publication.silentFor(silentMs);
   }
 
   /** Disconnects the publisher because the server stops. The reason that it is sent tells its user to connect again. */

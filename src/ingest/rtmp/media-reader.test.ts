@@ -28,7 +28,7 @@ function setUp() {
     announce: (announcement) => void announcements.push(announcement),
     track: (track) => void tracks.push(track),
     packet: (packet) => void packets.push(packet),
-    heard: () => {},
+    silentFor: () => {},
     end: () => {},
   };
   const faults = new FaultCounter();
