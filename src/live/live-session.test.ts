@@ -621,6 +621,7 @@ test('the last frame is held while only audio comes, also in segments that begin
     all.flatMap(({ mark }) => mark ?? []).map(({ ordinal }) => ordinal);
   assert.deepEqual(cuts(frames), [0, 1]);
   play(8000, 8040, true);
+  assert.deepEqual([session.totals.sourceSegments, session.totals.sourceSegmentsDuration], [3, 8]);
   const shown = frames.map(({ pts }) => pts);
   assert.deepEqual(
     shown,
@@ -650,6 +651,7 @@ test('without audio, the last frame is held when nothing has come for more than 
   );
   session.send(frame(20_000));
   assert.equal(frames.at(-1)?.pts, 21 * 90_000);
+  assert.deepEqual([session.totals.sourceSegments, session.totals.sourceSegmentsDuration], [6, 20]);
   assert.equal(
     told.some(({ type }) => type === 'gap'),
     false,
@@ -664,9 +666,13 @@ test('audio leads where there is no video, also when it comes back from the tran
   const { openTranscoder, got, comesBack, encoded } = recordingTranscoder();
   const { session, packets, firstPart } = setUp({ openTranscoder });
   session.begin([OPUS_TRACK]);
-  session.send(packetAt(OPUS_TRACK, 0));
+  const opus = packetAt(OPUS_TRACK, 0);
+  session.send(opus);
   encoded();
   for (let samples = 48_000; samples < 48_000 * 4; samples += 1024) comesBack(samples);
+  const { sourceBytes, sourceSegments, sourceSegmentsDuration } = session.totals;
+  assert.equal(sourceBytes, opus.data.byteLength, 'what was received, and not what was made of it');
+  assert.deepEqual([sourceSegments, Math.round(sourceSegmentsDuration)], [2, 3]);
   const marked = packets().flatMap(({ dts, mark }) => (mark === undefined ? [] : [[dts, mark.ordinal]]));
   assert.deepEqual(marked, [
     [48_000, 0],

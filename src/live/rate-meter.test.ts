@@ -24,6 +24,12 @@ test('rates are those of the last seconds, accurate to a thousandth in spite of 
   }
 });
 
+test('a source that sends a frame every three seconds has rates', () => {
+  const meter = new RateMeter();
+  const endS = feed(meter, { durationS: 30, framesPerSecond: 1 / 3 });
+  near(meter.rates(endS * 1000)?.framesPerSecond, 1 / 3, 0.001);
+});
+
 test('a rate that changes is forgotten after ten seconds', () => {
   const meter = new RateMeter();
   let endS = feed(meter, { bitrateBps: 8_000_000 });

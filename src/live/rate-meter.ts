@@ -7,8 +7,8 @@ import type { Rates } from '#domain/health.ts';
 /** The length of media in one span. The latest spans are kept. */
 const SPAN_S = 1;
 const MAX_SPANS = 10;
-/** A hole of this length is an interruption, which does not count for the rates. */
-const HOLE_S = 2;
+/** A longer hole is an interruption, which does not count for the rates. */
+const HOLE_S = 4;
 /** A track that received nothing for this long has no rates. */
 const SILENT_MS = 5000;
 

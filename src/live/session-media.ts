@@ -130,7 +130,10 @@ export class SessionMedia implements AsyncDisposable {
         return isLed() ? 'leader' : 'follower';
       },
       marker,
-      write,
+      write: (id, event) => {
+        write(id, event);
+        if (isLed()) this.#totals.add(event, this.#audio.track);
+      },
     });
     this.#transcoded = new TranscodedRenditions({
       ...options,
@@ -147,6 +150,7 @@ export class SessionMedia implements AsyncDisposable {
       marker,
       write: (id, event) => {
         write(id, event);
+        this.#totals.add(event, this.#video.track);
         if (event.type !== 'packet' && event.type !== 'held') return;
         this.#transcoded.write(event);
         const { mark } = event.type === 'held' ? event : event.packet;
@@ -371,12 +375,12 @@ export class SessionMedia implements AsyncDisposable {
 
   /** Takes a packet in session time. */
   #onPlaced(selected: SelectedTrack, packet: Packet): void {
-    const { id, track } = selected;
+    const { track } = selected;
     const { timescale, kind } = track;
     const shownS = packet.pts / timescale;
     this.#holdFrame(track, packet.dts / timescale, shownS);
     this.#reachedS[kind] = shownS;
-    if (id !== this.#leader?.id || needsEncoding(track)) this.#totals.addBytes(packet.data.byteLength);
+    this.#totals.addBytes(packet.data.byteLength);
     if (needsEncoding(track)) this.#transcoded.write({ type: 'packet', packet });
     else {
       const isUsed = this.#present(packet, track);
@@ -391,7 +395,6 @@ export class SessionMedia implements AsyncDisposable {
     if (!isLeader) this.#marker.pass(packet.pts / track.timescale);
     const marked = isLeader ? this.#marker.mark(packet, track) : packet;
     const written = marked && (track.kind === 'video' ? this.#video : this.#audio).packet(marked);
-    if (written !== undefined && isLeader) this.#totals.add(written, track.timescale);
     return written !== undefined;
   }
 

@@ -443,7 +443,7 @@ test('the received media and the peak of viewers are reported, and stored at the
   world.registry.directory.watched(stream.playbackId, { name: 'c', address: '10.0.0.1' });
   assert.equal(world.registry.directory.viewers(stream.playbackId), 1);
   const { totals, viewers } = world.registry.directory.status(stream.id)!;
-  assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 1, 2, 1]);
+  assert.deepEqual([totals.sourceBytes, totals.sourceSegments, totals.peakViewers, viewers], [100, 2, 2, 1]);
   publication.end('unpublished');
   await world.journal[Symbol.asyncDispose]();
   const [written] = world.written.values();

@@ -387,7 +387,8 @@ export class TranscodedRenditions implements AsyncDisposable {
     const shed = this.#shed;
     for (const carrier of this.#renditions.keys())
       this.#writePacket(carrier, id, packet, this.#wantedOf(carrier, shed));
-    totals.add(packet, track.timescale);
+    totals.add({ type: 'packet', packet }, track);
+    totals.addBytes(packet.data.byteLength);
     rendition.reachedS = packet.dts / track.timescale;
     meter.add(packet.data.byteLength, rendition.reachedS, this.#options.clock.monotonic());
     if (isBack && !sequence.isInterrupted) this.#offer();
