@@ -34,6 +34,16 @@ test('fewer may be allowed at once than are allowed in a minute', () => {
   assert.equal(each.take('ann').allowed, true);
 });
 
+test('what is given back may be taken again, and a bucket never holds more than its size', () => {
+  const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(0) });
+  const size = { perMinute: 2 };
+  const take = () => each.take('ann', size).allowed;
+  each.giveBack('ann');
+  assert.deepEqual([take(), take(), take()], [true, true, false]);
+  for (let count = 0; count < 3; count += 1) each.giveBack('ann');
+  assert.deepEqual([take(), take(), take()], [true, true, false]);
+});
+
 test('a bucket takes on the size that is given last, without being filled again', () => {
   const time = { ms: 0 };
   const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(time.ms) });

@@ -72,6 +72,12 @@ export class QuotaBuckets {
     };
   }
 
+  /** Gives back one that was taken and not used. */
+  giveBack(key: string): void {
+    const bucket = this.#buckets.get(key);
+    if (bucket !== undefined) bucket.left += 1; // never more than the bucket holds, because `take` limits it
+  }
+
   #bucket(key: string, atOnce: number): { left: number; atMs: number } {
     const known = this.#buckets.get(key);
     if (known) return known;

@@ -15,6 +15,7 @@ import type { Store } from '#store/store.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { someQuotas, someStream, someUser } from '#test/support/sample-records.ts';
 import { createPublishGate } from './publish-gate.ts';
+import type { PublisherClaims } from './publisher-claims.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
 const stream = someStream(newUserId());
@@ -25,6 +26,7 @@ function setUp(
     key.equals(stream.streamKey) ? stream : undefined,
   suspendedOwner = false,
   limits: Partial<Quotas> = {},
+  claim?: () => Promise<boolean>,
 ) {
   const metrics = createMetrics();
   const accepted: StreamId[] = [];
@@ -43,6 +45,7 @@ function setUp(
       },
     } as unknown as Store,
     registry: {
+      publishers: { has: () => true },
       refusalOf: () => refusal.now,
       publish: (_stream: Stream, { disconnect }: PublishRequest, given: Quotas) => {
         quotas.push(given);
@@ -62,7 +65,7 @@ function setUp(
       unplayable: (_encoder, _stream, message) => void noted.push(`unplayable: ${message}`),
       disconnected: (_encoder, _stream, { reason, cause }) => void noted.push(`${reason} ${cause}`),
     },
-    claims: undefined,
+    claims: claim && ({ claim, release: () => {} } as unknown as PublisherClaims),
     onArriving: () => {},
     onAccepted: ({ id }) => void accepted.push(id),
   });
@@ -139,6 +142,17 @@ test('a publisher that is refused for another reason is not counted, and 0 means
   assert.equal(await publish(stream.streamKey), 'quota_exceeded');
   const unlimited = setUp(undefined, false, { publishesPerMinute: 0 });
   for (let count = 0; count < 50; count += 1) assert.equal(await unlimited.publish(stream.streamKey), 'accepted');
+});
+
+test('neither is one that is refused because another node has the publisher of its stream, or the store is away', async () => {
+  let answer: () => Promise<boolean> = async () => false;
+  const { publish } = setUp(undefined, false, { publishesPerMinute: 1, publishers: 1 }, () => answer());
+  for (let count = 0; count < 5; count += 1) assert.equal(await publish(stream.streamKey), 'stream_key_in_use');
+  answer = () => Promise.reject(new MillraceError('store_unavailable', 'The store is down.'));
+  for (let count = 0; count < 5; count += 1) assert.equal(await publish(stream.streamKey), 'service_unavailable');
+  answer = async () => true;
+  assert.equal(await publish(stream.streamKey), 'accepted');
+  assert.equal(await publish(stream.streamKey), 'quota_exceeded');
 });
 
 test('a suspended stream is refused', async () => {

@@ -95,10 +95,16 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     const quotas = owner === undefined ? defaults : quotasOf(owner, defaults);
     const refusal = registry.refusalOf(stream, quotas) ?? tooOften(stream.userId, quotas);
     if (refusal !== undefined) return { accepted: false, refusal };
-    const decision =
-      claims === undefined
-        ? publishHere({ stream, request, quotas })
-        : await publishClaimed(claims, { stream, request, quotas }, signal);
+    // Taken before the claim, so that a user whose publishers begin too often causes no work for the store and the other nodes.
+    let decision: PublishDecision = NO_DECISION;
+    try {
+      decision =
+        claims === undefined
+          ? publishHere({ stream, request, quotas })
+          : await publishClaimed(claims, { stream, request, quotas }, signal);
+    } finally {
+      if (!decision.accepted) starts.giveBack(stream.userId);
+    }
     if (decision.accepted) onAccepted(stream);
     return decision;
   }
