@@ -45,7 +45,7 @@ export interface PublishGateOptions {
   readonly claims: PublisherClaims | undefined;
   /** Called with the stream of a valid key before its publisher is accepted or refused, so that a test picture makes room for it. */
   readonly onArriving: (streamId: StreamId, protocol: string) => void;
-  /** Called with the stream of every accepted publisher, as it was read before. */
+  /** Called with the stream of every accepted publisher, as it was read before, at once when the registry has the publisher. */
   readonly onAccepted: (stream: Stream) => void;
 }
 
@@ -105,7 +105,6 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     } finally {
       if (!decision.accepted) starts.giveBack(stream.userId);
     }
-    if (decision.accepted) onAccepted(stream);
     return decision;
   }
 
@@ -132,6 +131,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
     };
     const decision = registry.publish(stream, { ...request, disconnect }, quotas);
     if (!decision.accepted) return decision;
+    onAccepted(stream);
     observed = new ObservedPublication(decision.publication, (end) => {
       if (end.type === 'unplayable') attempts.unplayable(request, stream, end.message);
       else attempts.disconnected(request, stream, { ...end, connectedAt });

@@ -25,6 +25,8 @@ async function setUp(t: TestContext) {
     quotas: {} as Partial<Quotas>,
     isAway: false,
     hasPublisher: false,
+    /** What a query waits for after it has read. */
+    read: Promise.resolve(),
   };
   const told: string[] = [];
   const reads: (readonly StreamId[])[] = [];
@@ -39,14 +41,18 @@ async function setUp(t: TestContext) {
       getMany: async (ids: readonly StreamId[]) => {
         if (world.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
         reads.push(ids);
-        return world.stored.filter(({ id }) => ids.includes(id));
+        const found = world.stored.filter(({ id }) => ids.includes(id));
+        await world.read;
+        return found;
       },
     },
     publishers: { ownersOf: async (ids: readonly StreamId[]) => new Map(ids.map((id) => [id, world.owner])) },
     users: {
       getMany: async (ids: readonly UserId[]) => {
         userReads.push(ids);
-        return ids.map((id) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }));
+        const found = ids.map((id) => someUser({ id, suspended: world.isUserSuspended, quotas: world.quotas }));
+        await world.read;
+        return found;
       },
     },
   } as unknown as Store;
@@ -100,6 +106,30 @@ test('a stream and its user are read again after a publisher of the stream was a
   watcher.accepted(stream);
   await settled();
   assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'disconnected true suspended']);
+});
+
+test('what was read before a publisher was accepted is not applied to it, but read again', async (t) => {
+  const { watcher, world, told, hear } = await setUp(t);
+  const slow = Promise.withResolvers<void>();
+  world.read = slow.promise;
+  world.stored = [{ ...stream, suspended: true }];
+  await hear(changed);
+  world.stored = [{ ...stream, name: 'resumed' }];
+  watcher.accepted(stream);
+  slow.resolve();
+  await settled();
+  assert.deepEqual(told.splice(0), ['follow resumed']);
+
+  const slowUser = Promise.withResolvers<void>();
+  world.read = slowUser.promise;
+  world.isUserSuspended = true;
+  await hear({ type: 'user_changed', userId: user.id });
+  world.isUserSuspended = false;
+  watcher.accepted(stream);
+  slowUser.resolve();
+  await settled();
+  assert.deepEqual(told, ['follow resumed']);
+  watcher[Symbol.dispose]();
 });
 
 test('a stream that changed is read again and followed, or disconnected when it was deleted or suspended', async (t) => {

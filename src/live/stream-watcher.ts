@@ -38,6 +38,8 @@ export class StreamWatcher implements Disposable {
   /** The streams, and the users, that are due to be read. Only streams that run in this process are added. */
   readonly #streams = new Set<StreamId>();
   readonly #users = new Set<UserId>();
+  /** The streams with a publisher that was accepted since the query under way began. What it finds may be older than what the gate read. */
+  readonly #accepted = new Set<StreamId>();
   #looking = false;
   #retry: NodeJS.Timeout | undefined;
   #isDisposed = false;
@@ -64,6 +66,7 @@ export class StreamWatcher implements Disposable {
   accepted({ id, userId }: Stream): void {
     this.#streams.add(id);
     this.#users.add(userId);
+    this.#accepted.add(id);
     void this.#look();
   }
 
@@ -130,9 +133,11 @@ export class StreamWatcher implements Disposable {
   async #lookAtStreams(ids: readonly StreamId[]): Promise<void> {
     if (ids.length === 0) return;
     const { store, registry, nodeId, claims } = this.#options;
+    this.#accepted.clear();
     const found = new Map((await store.streams.getMany(ids)).map((stream) => [stream.id, stream]));
     const owners = claims && (await store.publishers.ownersOf(ids));
     for (const id of ids) {
+      if (this.#accepted.has(id)) continue; // it is read again next
       const owner = owners?.get(id);
       if (owner !== undefined && owner !== nodeId) this.#publishedElsewhere(id);
       const stream = found.get(id);
@@ -147,10 +152,13 @@ export class StreamWatcher implements Disposable {
     const owned = Map.groupBy(registry.streams, ([, userId]) => userId);
     const present = ids.filter((id) => owned.has(id));
     if (present.length === 0) return;
+    this.#accepted.clear();
     for (const user of await store.users.getMany(present)) {
       registry.setQuotas(user.id, quotasOf(user, quotas));
       if (!user.suspended) continue;
-      for (const [streamId] of owned.get(user.id) ?? []) registry.disconnect(streamId, 'suspended');
+      for (const [streamId] of owned.get(user.id) ?? []) {
+        if (!this.#accepted.has(streamId)) registry.disconnect(streamId, 'suspended');
+      }
     }
   }
 }
