@@ -56,7 +56,7 @@ test('the warning about segments without a keyframe holds until there were none 
   assert.deepEqual(codes(), []);
 });
 
-test('only issues make a session unhealthy, and each warning is counted', async () => {
+test('only issues make a session unhealthy, and each event and each beginning of a state is counted', async () => {
   const { warnings, metrics } = setUp();
   assert.equal(isHealthy(warnings.active), true);
   warnings.raise({ code: 'profile_larger_than_source', renditions: ['1080p'] });
@@ -64,6 +64,10 @@ test('only issues make a session unhealthy, and each warning is counted', async 
   warnings.raise({ code: 'transcode_restarted' });
   warnings.raise({ code: 'transcode_restarted' });
   assert.equal(isHealthy(warnings.active), false);
+  for (const seconds of [20, 25, 30]) warnings.raise({ code: 'audio_silent', seconds });
+  warnings.clear('audio_silent');
+  warnings.raise({ code: 'audio_silent', seconds: 20 });
   const text = await metrics.registry.metrics();
   assert.match(text, /millrace_session_warnings_total\{code="transcode_restarted"\} 2/);
+  assert.match(text, /millrace_session_warnings_total\{code="audio_silent"\} 2/);
 });

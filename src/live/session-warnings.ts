@@ -36,7 +36,8 @@ export class SessionWarnings {
     const { code } = warning;
     const { lastsS } = WARNINGS[code];
     const before = this.#standing(code);
-    this.#metrics.warnings.inc({ code });
+    // A state that continues is not another warning, and an event that happens again is.
+    if (before === undefined || lastsS !== undefined) this.#metrics.warnings.inc({ code });
     this.#raised.set(code, {
       warning,
       since: before?.since ?? this.#clock.now(),

@@ -93,7 +93,7 @@ export function createMetrics() {
     }),
     warnings: new Counter({
       name: 'millrace_session_warnings_total',
-      help: 'Warnings raised on sessions, by code',
+      help: 'Warnings raised on sessions, by code. A state is counted when it begins, and an event whenever it happens',
       labelNames: ['code'],
       registers,
     }),
