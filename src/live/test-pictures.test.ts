@@ -128,6 +128,23 @@ test('a test picture stops when this or another node is asked to stop it, when i
   await assert.rejects(pictures.start(stream), isMillraceError('test_picture_unavailable'));
 });
 
+test('a test picture that waits for the gate is stopped by everything that stops one', async (t) => {
+  for (const stop of [
+    ({ pictures }) => void pictures.stop(stream.id),
+    ({ listeners }) => {
+      for (const listener of listeners) listener({ type: 'missed' });
+    },
+    ({ pictures }) => void pictures[Symbol.asyncDispose](),
+  ] satisfies ((world: ReturnType<typeof setUp>) => void)[]) {
+    const world = setUp(t);
+    const starting = world.pictures.start(stream);
+    stop(world);
+    await assert.rejects(starting, isMillraceError('conflict'));
+    assert.deepEqual([world.running(), world.ends], [0, ['unpublished']]);
+    t.mock.timers.reset();
+  }
+});
+
 test('a test picture is refused without FFmpeg, while an encoder publishes, and when there are too many', async (t) => {
   const none = setUp(t, { draw: undefined });
   await assert.rejects(none.pictures.start(stream), isMillraceError('test_picture_unavailable'));

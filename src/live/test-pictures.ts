@@ -48,12 +48,18 @@ interface RunningPicture {
   readonly ended: Promise<void>;
 }
 
+/** A test picture that waits for the publish gate. */
+interface StartingPicture {
+  readonly userId: UserId;
+  /** Aborted when it is to stop before it has begun. */
+  readonly stopped: AbortController;
+}
+
 /** The test pictures of one process. */
 export class TestPictures implements AsyncDisposable {
   readonly #options: TestPicturesOptions;
   readonly #pictures = new Map<StreamId, RunningPicture>();
-  /** The streams, with their users, whose pictures are being started. */
-  readonly #starting = new Map<StreamId, UserId>();
+  readonly #starting = new Map<StreamId, StartingPicture>();
   readonly #listening: Disposable;
   #isClosing = false;
 
@@ -62,15 +68,15 @@ export class TestPictures implements AsyncDisposable {
     this.#listening = options.store.listen((announcement) => {
       if (announcement.type === 'test_picture_stopped') this.stopHere(announcement.streamId);
       // The announcement that stops any of these pictures may have been missed.
-      if (announcement.type === 'missed') for (const streamId of this.#pictures.keys()) this.stopHere(streamId);
+      if (announcement.type === 'missed') this.#stopAll();
     });
   }
 
   /**
    * Begins to publish a test picture. When the stream has one already, its time begins again, but the picture lasts ten minutes at most.
    * @returns the wall-clock time at which it will end
-   * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream, or another stream of its user has
-   *   a test picture at this server; `quota_exceeded`
+   * @throws {MillraceError} `test_picture_unavailable`; `conflict` when an encoder publishes to the stream, when another stream of its user
+   *   has a test picture at this server, or when the picture was stopped before it began; `quota_exceeded`
    */
   async start(stream: Stream): Promise<Milliseconds> {
     const present = this.#pictures.get(stream.id);
@@ -98,9 +104,10 @@ export class TestPictures implements AsyncDisposable {
         { retryAfterS: TEST_PICTURE_MS / 1000 },
       );
     }
-    this.#starting.set(stream.id, stream.userId);
+    const stopped = new AbortController();
+    this.#starting.set(stream.id, { userId: stream.userId, stopped });
     try {
-      return await this.#begin(stream, draw);
+      return await this.#begin(stream, draw, stopped.signal);
     } finally {
       this.#starting.delete(stream.id);
     }
@@ -114,25 +121,31 @@ export class TestPictures implements AsyncDisposable {
 
   /** Stops the test picture of a stream on this server. When it returns, an encoder may publish to the stream. */
   stopHere(streamId: StreamId): void {
+    this.#starting.get(streamId)?.stopped.abort();
     this.#pictures.get(streamId)?.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosing = true;
     this.#listening[Symbol.dispose]();
-    const ended = Array.from(this.#pictures.values(), (picture) => {
-      picture.stop();
-      return picture.ended;
-    });
+    const ended = Array.from(this.#pictures.values(), (picture) => picture.ended);
+    this.#stopAll();
     await Promise.all(ended);
   }
 
-  #hasPicture(userId: UserId): boolean {
-    const running = Array.from(this.#pictures.values(), (picture) => picture.userId);
-    return running.includes(userId) || [...this.#starting.values()].includes(userId);
+  #stopAll(): void {
+    for (const streamId of [...this.#starting.keys(), ...this.#pictures.keys()]) this.stopHere(streamId);
   }
 
-  async #begin(stream: Stream, draw: (target: TestPictureTarget) => AsyncDisposable): Promise<Milliseconds> {
+  #hasPicture(userId: UserId): boolean {
+    return [...this.#pictures.values(), ...this.#starting.values()].some((picture) => picture.userId === userId);
+  }
+
+  async #begin(
+    stream: Stream,
+    draw: (target: TestPictureTarget) => AsyncDisposable,
+    stopped: AbortSignal,
+  ): Promise<Milliseconds> {
     const refused = Promise.withResolvers<Refusal>();
     const decision = await this.#options.gate.publish(
       {
@@ -142,8 +155,12 @@ export class TestPictures implements AsyncDisposable {
         encoder: TEST_PICTURE_ENCODER,
         disconnect: refused.resolve,
       },
-      { signal: AbortSignal.timeout(GATE_TIMEOUT_MS) },
+      { signal: AbortSignal.any([stopped, AbortSignal.timeout(GATE_TIMEOUT_MS)]) },
     );
+    if (stopped.aborted) {
+      if (decision.accepted) decision.publication.end('unpublished');
+      throw new MillraceError('conflict', 'The test picture was stopped before it began.');
+    }
     if (!decision.accepted) throw errorOf(decision.refusal);
     const { publication } = decision;
     const process = draw(targetOf(publication, () => picture.stop()));
@@ -163,7 +180,6 @@ export class TestPictures implements AsyncDisposable {
     };
     void refused.promise.then(() => picture.stop());
     this.#pictures.set(stream.id, picture);
-    if (this.#isClosing) picture.stop();
     return this.#extend(stream.id, picture);
   }
 

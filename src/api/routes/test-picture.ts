@@ -15,7 +15,7 @@ const startSchema = {
   operationId: 'startTestPicture',
   summary: 'Publish a test picture to a stream',
   description:
-    'The server publishes a moving picture with a clock and a tone for 60 seconds, so that a stream can be watched without an encoder. It stops sooner when an encoder publishes to this server with the stream key, when `DELETE` is sent, and when the stream is terminated or suspended. When the request is repeated, the 60 seconds begin again, up to ten minutes in all. Its session has the encoder `Millrace test picture`. A server publishes at most four at the same time, and at most one for each user. The answer is 409 while an encoder publishes to the stream, or while another stream of the user has a test picture on the same server. It is 503 where FFmpeg is not installed. The rules of the API key must allow `publish` on the stream.',
+    'The server publishes a moving picture with a clock and a tone for 60 seconds, so that a stream can be watched without an encoder. It stops sooner when an encoder publishes to this server with the stream key, when `DELETE` is sent, and when the stream is terminated or suspended. When the request is repeated, the 60 seconds begin again, up to ten minutes in all. Its session has the encoder `Millrace test picture`. A server publishes at most four at the same time, and at most one for each user. The answer is 409 while an encoder publishes to the stream, while another stream of the user has a test picture on the same server, or when the picture was stopped before it began. It is 503 where FFmpeg is not installed. The rules of the API key must allow `publish` on the stream.',
   tags: ['stream'],
   security: [{ apiKey: [] }],
   params: streamIdParams,
