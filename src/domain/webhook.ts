@@ -90,5 +90,15 @@ export const LOGGED_REQUEST_CHARACTERS = 16_384;
 /** How much of a response's body the log keeps. */
 export const LOGGED_RESPONSE_BYTES = 1024;
 
+/** The secrets that every request to a webhook is signed with at this time, the newest first. */
+export function secretsOf(
+  { sharedSecret, previousSecret }: Pick<Webhook, 'sharedSecret' | 'previousSecret'>,
+  at: Milliseconds,
+): readonly Secret[] {
+  return previousSecret !== undefined && previousSecret.until > at
+    ? [sharedSecret, previousSecret.secret]
+    : [sharedSecret];
+}
+
 /** A new shared secret: 160 random bits. */
 export const newSharedSecret = (): Secret => new Secret(randomText(32));

@@ -4,7 +4,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newWebhookLogId } from '#domain/ids.ts';
-import { LOGGED_REQUEST_CHARACTERS, type Webhook, type WebhookLog } from '#domain/webhook.ts';
+import { LOGGED_REQUEST_CHARACTERS, secretsOf, type Webhook, type WebhookLog } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { DeliveryOutcome } from '#store/webhook-store.ts';
@@ -74,10 +74,7 @@ export class Deliverer implements Resending {
     const { event, attempts } = due;
     const at = clock.now();
     const body = requestBody(event, webhook.id, due.stream, at, publicUrl);
-    const { previousSecret } = webhook;
-    const isOldValid = previousSecret !== undefined && previousSecret.until > at;
-    const secrets = [webhook.sharedSecret, ...(isOldValid ? [previousSecret.secret] : [])];
-    const headers = { ...HEADERS, ...signatureHeaders({ id: event.id, at, body }, secrets) };
+    const headers = { ...HEADERS, ...signatureHeaders({ id: event.id, at, body }, secretsOf(webhook, at)) };
     if (attempts === 0) metrics.webhookDelay.observe(Math.max(0, at - event.at) / 1000);
 
     const sent = await sender.post(webhook.url, { headers, body, signal });

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { WebhookId } from '#domain/ids.ts';
+import { secretsOf } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { Sender } from '#webhooks/sender.ts';
@@ -27,7 +28,7 @@ export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptio
     if (webhook === undefined) throw new Error('the webhook of the playback policy does not exist');
     const at = clock.now();
     const body = JSON.stringify({ context: policy.webhookContext ?? {}, accessKey, playbackId, timestamp: at });
-    const signatures = signatureHeaders({ id: `gate_${randomUUID()}`, at, body }, [webhook.sharedSecret]);
+    const signatures = signatureHeaders({ id: `gate_${randomUUID()}`, at, body }, secretsOf(webhook, at));
     const { statusCode, body: answer } = await sender.post(webhook.url, {
       headers: { 'content-type': 'application/json', 'user-agent': 'millrace', ...signatures },
       body,
