@@ -212,6 +212,9 @@ test('a reader that lost its connection before its first event gets what it miss
   back.socket.destroy();
 });
 
+/** Whether the answer is complete. */
+const hasEnded = ({ text }: { readonly text: string }) => text.endsWith('\r\n0\r\n\r\n');
+
 test('a reader is disconnected when its API key is revoked, and when the server stops', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const api = await startApi(t);
@@ -220,12 +223,33 @@ test('a reader is disconnected when its API key is revoked, and when the server 
   const [revoked, left] = [await read(key, port), await read(other, port)];
   await api.revoke(key);
   t.mock.timers.tick(15_000);
-  const hasEnded = ({ text }: { text: string }) => text.endsWith('\r\n0\r\n\r\n');
   await waitFor(() => hasEnded(revoked), { what: 'the end for the revoked key' });
   assert.ok(!hasEnded(left) && left.text.includes('\n:\n\n'), 'the other reader goes on');
   t.mock.timers.reset();
   await api.http.close();
   await waitFor(() => hasEnded(left), { what: 'the end with the server' });
+});
+
+test('an admin who is demoted is disconnected from the events of others, and not from their own', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const api = await startApi(t);
+  const [admin, ann, bob] = [await api.makeKey('admin'), await api.makeKey('ann'), await api.makeKey('bob')];
+  const changeAnn = (body: object) => api.call('PATCH', `/user/${ann.userId}`, { key: admin, body });
+  assert.equal((await changeAnn({ admin: true })).statusCode, 204);
+  const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
+  const [own, all, bobs] = [
+    await read(ann, port),
+    await read(ann, port, { query: '?all=1' }),
+    await read(ann, port, { query: `?userId=${bob.userId}` }),
+  ];
+  assert.equal((await changeAnn({ admin: false })).statusCode, 204);
+  t.mock.timers.tick(1000);
+  for (const reader of [all, bobs]) await waitFor(() => hasEnded(reader), { what: 'the end for the former admin' });
+  await newStream(api, bob);
+  await newStream(api, ann);
+  await waitFor(() => own.ids.length === 1, { what: 'the next event of the former admin' });
+  assert.deepEqual([all.ids, bobs.ids], [[], []]);
+  own.socket.destroy();
 });
 
 test('a user may have as many event streams open as its quota', async (t) => {

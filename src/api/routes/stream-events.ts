@@ -101,6 +101,8 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
       findCredential(presented).then(
         (found) => {
           if (found === undefined || found.user.suspended || found.user.id !== userId) output.end();
+          // An admin who is demoted may no longer read the events of others.
+          else if (scope !== userId && !found.user.isAdmin) output.end();
         },
         // While the store is down, no event can be read either, so the reader stays.
         () => {},
