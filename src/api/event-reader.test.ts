@@ -83,7 +83,7 @@ test('events that come while older ones are being read are neither lost nor writ
   using tail = new EventTail(store);
   const output = new PassThrough();
   const ids = idsOf(output);
-  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, turns: freely(), output });
+  const reader = new EventReader({ userId, scope: userId, filter: {}, after: 1, store, turns: freely(), output });
   using _ = tail.add(reader);
   await tail.ready();
   hold();
@@ -103,7 +103,7 @@ test('a reader that takes nothing is disconnected once too much waits for it', a
   const { store, add } = setUp();
   using tail = new EventTail(store);
   const output = new PassThrough({ highWaterMark: 16 });
-  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store, turns: freely(), output });
+  const reader = new EventReader({ userId, scope: userId, filter: {}, after: 0, store, turns: freely(), output });
   using _ = tail.add(reader);
   await tail.ready();
   await reader.catchUp();
@@ -124,7 +124,7 @@ test('the first reader misses nothing that happens while the tail begins', async
   using tail = new EventTail(store);
   const output = new PassThrough();
   const ids = idsOf(output);
-  const reader = new EventReader({ scope: userId, filter: {}, after: 1, store, turns: freely(), output });
+  const reader = new EventReader({ userId, scope: userId, filter: {}, after: 1, store, turns: freely(), output });
   using _ = tail.add(reader);
   add(2);
   await tail.ready();
@@ -148,8 +148,9 @@ test('a reader of a long history gets its first events at once, and takes turns 
   } as PacedTurns;
   const output = new PassThrough();
   const ids = idsOf(output);
-  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store, turns: counted, output });
+  const reader = new EventReader({ userId, scope: 'everyone', filter: {}, after: 0, store, turns: counted, output });
   const short = new EventReader({
+    userId,
     scope: userId,
     filter: {},
     after: 490,
@@ -184,7 +185,7 @@ test('nothing more is read for a reader that left over HTTP/2, however long the 
   const request = client.request({ ':path': '/' });
   const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse];
   const output = response as unknown as Writable;
-  const reader = new EventReader({ scope: userId, filter: {}, after: 0, store: endless, turns: freely(), output });
+  const reader = new EventReader({ userId, scope: userId, filter: {}, after: 0, store: endless, turns: freely(), output });
   let isOver = false;
   void reader.catchUp().then(() => (isOver = true));
   await once(request, 'data');

@@ -6,6 +6,7 @@
  */
 import type { Http2ServerResponse } from 'node:http2';
 import type { Writable } from 'node:stream';
+import type { UserId } from '#domain/ids.ts';
 import type { PacedTurns } from '#lib/paced-turns.ts';
 import type { Scope } from '#store/page.ts';
 import type { EventFilter, Store } from '#store/store.ts';
@@ -22,6 +23,8 @@ const PAGE_TIMEOUT_MS = 30_000;
 
 /** The options of an {@link EventReader}. */
 export interface EventReaderOptions {
+  /** Who reads, and takes turns with other users. */
+  readonly userId: UserId;
   readonly scope: Scope;
   readonly filter: EventFilter;
   /** The sequence number of the last event that the reader has. */
@@ -52,6 +55,10 @@ export class EventReader implements TailReader {
     this.#cursor = options.after;
   }
 
+  get userId(): UserId {
+    return this.#options.userId;
+  }
+
   get scope(): Scope {
     return this.#options.scope;
   }
@@ -70,12 +77,12 @@ export class EventReader implements TailReader {
 
   /** Writes the stored events. After that, new events are written as they arrive. Call it once the tail hands new events to this reader. */
   async catchUp(): Promise<void> {
-    const { turns, scope } = this.#options;
+    const { turns, userId } = this.#options;
     let isLast = await this.#writePage(FIRST_PAGE);
     while (!isLast) {
       await this.#taken();
       if (this.#isOver) return;
-      isLast = await turns.run(scope, () => this.#writePage(PAGE));
+      isLast = await turns.run(userId, () => this.#writePage(PAGE));
     }
   }
 

@@ -2,6 +2,7 @@
  * Hands new events to all live readers of this process, which share one read from the store.
  */
 import type { ServiceEvent } from '#domain/events.ts';
+import type { UserId } from '#domain/ids.ts';
 import { pause } from '#lib/pause.ts';
 import type { Scope } from '#store/page.ts';
 import type { Store } from '#store/store.ts';
@@ -21,6 +22,9 @@ export interface TailEvent {
 
 /** A reader of live events. */
 export interface TailReader {
+  /** Who reads. */
+  readonly userId: UserId;
+  /** Whose events are read: the reader's own, or those of others if the reader is an admin. */
   readonly scope: Scope;
   /** Called with each new event of the reader's scope, in order. */
   take(event: TailEvent): void;
@@ -57,9 +61,13 @@ export class EventTail implements Disposable {
     return this.#count;
   }
 
-  /** The number of readers of one scope. */
-  countOf(scope: Scope): number {
-    return this.#readers.get(scope)?.size ?? 0;
+  /** The number of event streams that a user reads. */
+  countOf(userId: UserId): number {
+    let count = 0;
+    for (const readers of this.#readers.values()) {
+      for (const reader of readers) if (reader.userId === userId) count += 1;
+    }
+    return count;
   }
 
   /**

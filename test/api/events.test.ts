@@ -266,6 +266,20 @@ test('a user may have as many event streams open as its quota', async (t) => {
   (await read(key, port)).socket.destroy();
 });
 
+test('an event stream that an admin opens for a user takes a place of the quota of the admin, not of the user', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '1' });
+  const [admin, ann] = [await api.makeKey('admin'), await api.makeKey('ann')];
+  const quotas = { quotas: { eventStreams: 1 } };
+  assert.equal((await api.call('PATCH', `/user/${admin.userId}`, { key: admin, body: quotas })).statusCode, 204);
+  const port = Number(new URL(await api.http.listen({ host: '127.0.0.1', port: 0 })).port);
+  const readers = [await read(admin, port, { query: `?userId=${ann.userId}` }), await read(ann, port)];
+  for (const query of ['', '?all=1', `?userId=${ann.userId}`]) {
+    const refused = await api.call('GET', `/event/stream${query}`, { key: admin });
+    assert.deepEqual([refused.statusCode, refused.json().code], [403, 'quota_exceeded'], query);
+  }
+  for (const { socket } of readers) socket.destroy();
+});
+
 test('event streams that are opened together do not exceed the quota', async (t) => {
   const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '2' });
   const key = await api.makeKey('ann');

@@ -74,7 +74,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     const after = lastEventId(request) ?? readNumber(query, 'after') ?? (await store.events.last());
     // Nothing may wait from here until the reader is added: requests that come together would all be within the quota.
     const atMost = quotas.eventStreams;
-    if (atMost > 0 && tail.countOf(scope) >= atMost) {
+    if (atMost > 0 && tail.countOf(userId) >= atMost) {
       throw new MillraceError(
         'quota_exceeded',
         `You have ${atMost} event streams open at this server, which is your limit; close one first.`,
@@ -94,7 +94,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     // A reader that is disconnected before its first event continues after this id.
     output.write(`id: ${after}\nretry: 1000\n\n`);
 
-    const reader = new EventReader({ scope, filter, after, store, turns, output });
+    const reader = new EventReader({ userId, scope, filter, after, store, turns, output });
     const reading = tail.add(reader);
     const beat = setInterval(() => reader.beat(), BEAT_MS);
     const check = setInterval(() => {
