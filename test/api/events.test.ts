@@ -196,6 +196,17 @@ test('events are streamed as they happen, and a reader that reconnects gets the 
   for (const { socket } of [back, filtered]) socket.destroy();
 });
 
+test('HEAD is answered with the headers of the stream, and takes no place of the quota', async (t) => {
+  const api = await startApi(t, { MILLRACE_QUOTA_EVENT_STREAMS: '1' });
+  const key = await api.makeKey('ann');
+  const url = await api.http.listen({ host: '127.0.0.1', port: 0 });
+  const headers = { authorization: `Bearer ${key.secret}` };
+  for (const _ of [1, 2]) {
+    const { status, headers: answered } = await fetch(`${url}/api/event/stream`, { method: 'HEAD', headers });
+    assert.deepEqual([status, answered.get('content-type')], [200, 'text/event-stream; charset=utf-8']);
+  }
+});
+
 test('a reader that lost its connection before its first event gets what it missed', async (t) => {
   const api = await startApi(t);
   const ann = await api.makeKey('ann');

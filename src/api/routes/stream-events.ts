@@ -91,6 +91,11 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
       // Without this header, nginx buffers the answer.
       'x-accel-buffering': 'no',
     });
+    // An answer to HEAD is its headers. Node would send them only with the end of the answer.
+    if (request.method === 'HEAD') {
+      output.end();
+      return;
+    }
     // A reader that is disconnected before its first event continues after this id.
     output.write(`id: ${after}\nretry: 1000\n\n`);
 
