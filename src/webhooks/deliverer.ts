@@ -77,7 +77,7 @@ export class Deliverer implements Resending {
     const headers = { ...HEADERS, ...signatureHeaders({ id: event.id, at, body }, secretsOf(webhook, at)) };
     if (attempts === 0) metrics.webhookDelay.observe(Math.max(0, at - event.at) / 1000);
 
-    const sent = await sender.post(webhook.url, { headers, body, signal });
+    const sent = await sender.post(webhook.url, { userId: webhook.userId, headers, body, signal });
     const { statusCode, durationMs } = sent;
     const retryAfterMs = retryAfterOf(sent.retryAfter, clock.now());
     const next = nextStep({ statusCode, retryAfterMs, attempts, ageMs: due.ageMs }, random(), limits);

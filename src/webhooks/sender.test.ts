@@ -3,10 +3,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { newUserId } from '#domain/ids.ts';
 import { systemClock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
 import { Sender } from './sender.ts';
 
+const userId = newUserId();
 const never = new AbortController().signal;
 
 /** A server that answers as the test says, and a sender that may reach it. */
@@ -21,8 +23,8 @@ async function setUp(t: TestContext, answer: Parameters<typeof createServer>[1],
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const post = (host = '127.0.0.1') =>
-    sender.post(`http://${host}:${port}/x`, { headers: { 'x-test': 'yes' }, body: '{}', signal: never });
+  const post = (host = '127.0.0.1', by = userId) =>
+    sender.post(`http://${host}:${port}/x`, { userId: by, headers: { 'x-test': 'yes' }, body: '{}', signal: never });
   return { post, server };
 }
 
@@ -50,6 +52,21 @@ test('redirects are not followed, and Retry-After is returned', async (t) => {
   }) as never);
   const sent = await post();
   assert.deepEqual([sent.statusCode, sent.retryAfter, requests], [302, '7', 1]);
+});
+
+test('a user whose receivers are slow delays nobody else who has receivers at the same host', async (t) => {
+  const held: { end(): void }[] = [];
+  const slow = Promise.withResolvers<void>();
+  const { post } = await setUp(t, ((_: unknown, response: { end(): void }) => {
+    // A user may have this many requests in progress, and none waits for a connection.
+    if (held.length === 100) response.end();
+    else if (held.push(response) === 100) slow.resolve();
+  }) as never);
+  const posts = Array.from({ length: 100 }, () => post());
+  await slow.promise;
+  assert.equal((await post('127.0.0.1', newUserId())).statusCode, 200);
+  for (const response of held) response.end();
+  for (const sent of posts) assert.equal((await sent).statusCode, 200);
 });
 
 test('only the beginning of a long answer is read', async (t) => {
@@ -97,6 +114,6 @@ test('a missing answer is described in a sentence without the address', async (t
 test('a private address is refused without a connection', async (t) => {
   const sender = new Sender({ guard: new DestinationGuard({ allowPrivate: false }), clock: systemClock });
   t.after(() => sender[Symbol.asyncDispose]());
-  const sent = await sender.post('http://127.0.0.1:1/', { headers: {}, body: '', signal: never });
+  const sent = await sender.post('http://127.0.0.1:1/', { userId, headers: {}, body: '', signal: never });
   assert.equal(sent.error, 'The URL leads to a private, local or reserved address.');
 });

@@ -3,6 +3,7 @@
  */
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
+import type { UserId } from '#domain/ids.ts';
 import { LOGGED_RESPONSE_BYTES } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type CheckedAddress, type DestinationGuard, DestinationRefused } from '#lib/destination-guard.ts';
@@ -19,10 +20,10 @@ const MAX_BODY_BYTES = 16_384;
 const MAX_HEADER_BYTES = 16_384;
 /** How long an unused connection is kept. */
 const KEEP_ALIVE_MS = 4000;
-/** The number of destinations whose connections are kept. When it is exceeded, those used longest ago are closed. */
+/** The number of pairs of user and destination whose connections are kept. When it is exceeded, those used longest ago are closed. */
 const MAX_POOLS = 256;
-/** The number of connections to one destination. */
-const CONNECTIONS = 64;
+/** The number of connections for one user to one destination: as many as a user may have deliveries in progress. */
+const CONNECTIONS = 100;
 
 /** The result of a request. */
 export interface Sent {
@@ -46,7 +47,10 @@ export interface SenderOptions {
 export class Sender implements AsyncDisposable {
   readonly #guard: DestinationGuard;
   readonly #clock: Clock;
-  /** The pools by origin and addresses, with the one used last at the end. */
+  /**
+   * The pools by user, origin and addresses, with the one used last at the end. Users share no connections, because many may have receivers at one
+   * host, and the slow ones of one user would take all connections to it.
+   */
   readonly #pools = new Map<string, Pool>();
 
   constructor({ guard, clock }: SenderOptions) {
@@ -58,10 +62,13 @@ export class Sender implements AsyncDisposable {
   async post(
     target: string,
     {
+      userId,
       headers,
       body,
       signal,
     }: {
+      /** Whose webhook it is. */
+      readonly userId: UserId;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;
       readonly signal: AbortSignal;
@@ -73,7 +80,7 @@ export class Sender implements AsyncDisposable {
       const url = new URL(target);
       const addresses = await this.#guard.check(url);
       const client = await loadClient();
-      const pool = this.#pool(client, url, addresses);
+      const pool = this.#pool(client, userId, url, addresses);
       const answer = await client.request.call(pool, {
         path: url.pathname + url.search,
         method: 'POST',
@@ -108,9 +115,9 @@ export class Sender implements AsyncDisposable {
     this.#pools.clear();
   }
 
-  /** The connections to exactly these addresses. */
-  #pool(client: Client, url: URL, addresses: readonly CheckedAddress[]): Pool {
-    const key = [url.origin, ...addresses.map(({ address }) => address)].join(' ');
+  /** The connections of a user to exactly these addresses. */
+  #pool(client: Client, userId: UserId, url: URL, addresses: readonly CheckedAddress[]): Pool {
+    const key = [userId, url.origin, ...addresses.map(({ address }) => address)].join(' ');
     const known = this.#pools.get(key);
     this.#pools.delete(key);
     const pool = known ?? openPool(client, url.origin, addresses);

@@ -30,6 +30,7 @@ export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptio
     const body = JSON.stringify({ context: policy.webhookContext ?? {}, accessKey, playbackId, timestamp: at });
     const signatures = signatureHeaders({ id: `gate_${randomUUID()}`, at, body }, secretsOf(webhook, at));
     const { statusCode, body: answer } = await sender.post(webhook.url, {
+      userId: webhook.userId,
       headers: { 'content-type': 'application/json', 'user-agent': 'millrace', ...signatures },
       body,
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
