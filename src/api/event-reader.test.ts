@@ -185,7 +185,15 @@ test('nothing more is read for a reader that left over HTTP/2, however long the 
   const request = client.request({ ':path': '/' });
   const [, response] = (await once(server, 'request')) as [unknown, Http2ServerResponse];
   const output = response as unknown as Writable;
-  const reader = new EventReader({ userId, scope: userId, filter: {}, after: 0, store: endless, turns: freely(), output });
+  const reader = new EventReader({
+    userId,
+    scope: userId,
+    filter: {},
+    after: 0,
+    store: endless,
+    turns: freely(),
+    output,
+  });
   let isOver = false;
   void reader.catchUp().then(() => (isOver = true));
   await once(request, 'data');

@@ -54,6 +54,27 @@ test('every answer forbids type guessing, framing and scripts, and a route may s
   assert.equal((await http.inject('/page')).headers['content-security-policy'], "default-src 'self'");
 });
 
+test('pages of other origins may read the errors of requests that no route answers', async (t) => {
+  const { http } = serverOf(t);
+  http.get('/get/:id', () => 'ok');
+  const mayRead = ({ headers }: { headers: Readonly<Record<string, unknown>> }) => [
+    headers['access-control-allow-origin'],
+    String(headers['access-control-expose-headers']).includes('retry-after'),
+  ];
+  for (const [method, url, status] of [
+    ['GET', '/nothing', 404],
+    ['PUT', '/healthz', 405],
+    ['GET', '/%', 400],
+    ['GET', `/get/${'x'.repeat(101)}`, 404],
+  ] as const) {
+    const answer = await http.inject({ method, url });
+    assert.equal(answer.statusCode, status, url);
+    assert.deepEqual(mayRead(answer), ['*', true], url);
+  }
+  // What a route answers, it decides itself.
+  assert.equal((await http.inject('/get/x')).headers['access-control-allow-origin'], undefined);
+});
+
 test('a request id of the caller is kept only when it is short and plain', async (t) => {
   const { http } = serverOf(t);
   const idFor = async (id: string) =>
@@ -146,7 +167,7 @@ test('closing lets requests in flight finish, refuses others on their connection
   assert.match(await answer, /^HTTP\/1\.1 200 .*{"done":true}$/s);
   assert.match(
     await answers,
-    /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 503 .*retry-after: 5.*"code":"shutting_down"/s,
+    /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 503 .*access-control-allow-origin: \*.*retry-after: 5.*"code":"shutting_down"/s,
   );
 });
 

@@ -41,6 +41,15 @@ export interface HttpOptions {
   readonly errorPage?: ErrorPage;
 }
 
+/**
+ * Headers of the errors that come before any route: of unknown paths and methods, of paths that cannot be read, and while the server stops.
+ * They let the scripts of any web page read them, as they may read the errors of the API and of playback. Nothing in them is secret.
+ */
+const READABLE = {
+  'access-control-allow-origin': '*',
+  'access-control-expose-headers': 'allow, retry-after, x-request-id',
+};
+
 /** The most characters of a path parameter. Ids have at most 36. */
 const MAX_PARAM_LENGTH = 100;
 
@@ -103,7 +112,7 @@ export function createHttp({
     },
     clientErrorHandler: answerClientError(nextId),
     frameworkErrors: (error, request, reply) => {
-      reply.headers(headers).header('x-request-id', request.id);
+      reply.headers(headers).headers(READABLE).header('x-request-id', request.id);
       void sendError(reply, toMillraceError(error), request.id);
     },
   });
@@ -120,23 +129,25 @@ export function createHttp({
 
   acceptOnlyJson(http);
 
-  // Runs before anything reads the body.
-  http.addHook('onRequest', (request, reply, done) => {
-    reply.headers(headers).header('x-request-id', request.id);
+  /** Why no route may answer a request; undefined when one may. */
+  const refusalOf = (request: FastifyRequest, reply: FastifyReply): MillraceError | undefined => {
     if (isClosing()) {
       closeAfter(reply);
-      done(new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 }));
-      return;
+      return new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 });
     }
     const problem = hostProblem(request.raw);
     if (problem !== undefined) {
       closeAfter(reply);
-      done(new MillraceError('invalid_request', problem));
-    } else if (request.is404) {
-      done(notFound(request, reply, paths.methodsOf(request.raw.url ?? '')));
-    } else {
-      done();
+      return new MillraceError('invalid_request', problem);
     }
+    return request.is404 ? notFound(request, reply, paths.methodsOf(request.raw.url ?? '')) : undefined;
+  };
+  // Runs before anything reads the body.
+  http.addHook('onRequest', (request, reply, done) => {
+    reply.headers(headers).header('x-request-id', request.id);
+    const error = refusalOf(request, reply);
+    if (error !== undefined) reply.headers(READABLE);
+    done(error);
   });
   observeRequests(http, metrics);
 

@@ -48,8 +48,8 @@ export class Sender implements AsyncDisposable {
   readonly #guard: DestinationGuard;
   readonly #clock: Clock;
   /**
-   * The pools by user, origin and addresses, with the one used last at the end. Users share no connections, because many may have receivers at one
-   * host, and the slow ones of one user would take all connections to it.
+   * The pools by user, origin and addresses, with the one used last at the end. Users share no connections, because many may have receivers
+   * at one host, and the slow ones of one user would take all connections to it.
    */
   readonly #pools = new Map<string, Pool>();
 
