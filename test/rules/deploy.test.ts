@@ -48,11 +48,17 @@ test('all files name only settings that exist', () => {
     Object.values(SETTINGS).flatMap((stage) => Object.values(stage).map(({ name }) => PREFIX + name)),
   );
   const unknown = readdirSync(DEPLOY).flatMap((file) =>
-    [...textOf(file).matchAll(/\bMILLRACE_[A-Z_]+/g)]
+    [...textOf(file).matchAll(/\bMILLRACE_[A-Z0-9_]+/g)]
       .filter(([name]) => !known.has(name))
       .map(([name]) => `${file}: ${name}`),
   );
   assert.deepEqual(unknown, []);
+});
+
+test('the volume of a Pod has room for recordings above the free space that they must leave', () => {
+  const [, gib] = textOf('kubernetes.yaml').match(/storage: (\d+)Gi/) ?? [];
+  const { minFreeMib } = readConfig({}).recording;
+  assert.ok(Number(gib) * 1024 > 10 * minFreeMib, `${gib} GiB`);
 });
 
 test('Compose finds nothing wrong with compose.yaml', needs('docker-compose'), (t) => {
