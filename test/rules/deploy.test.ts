@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, readConfig, SETTINGS } from '#config.ts';
+import { blocksRunBy } from '../support/shell-blocks.ts';
 import { needs } from '../support/tools.ts';
 
 const DEPLOY = join(import.meta.dirname, '../../deploy');
@@ -53,6 +54,29 @@ test('all files name only settings that exist', () => {
       .map(([name]) => `${file}: ${name}`),
   );
   assert.deepEqual(unknown, []);
+});
+
+test('the commands for certificates of certbot leave both files where only root and the service can read them', (t) => {
+  const [block] = blocksRunBy('test/rules/deploy.test.ts');
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-certbot-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // Certbot before 3.2 runs the hooks of that folder only when it renews.
+  const standIns = `
+    groupadd() { :; }
+    certbot() {
+      mkdir -p ${folder}/letsencrypt/renewal-hooks/deploy ${folder}/letsencrypt/live/live.example.com
+      for name in fullchain privkey; do echo $name > ${folder}/letsencrypt/live/live.example.com/$name.pem; done
+    }`;
+  const commands = block!.commands
+    .replaceAll('/etc/', `${folder}/`)
+    .replaceAll(/-g millrace-tls/g, `-g ${process.getgid!()}`);
+  const { status, stderr } = spawnSync('sh', ['-ec', `${standIns}\n${commands}`], { encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  for (const name of ['fullchain', 'privkey']) {
+    const file = join(folder, 'millrace/tls', `${name}.pem`);
+    assert.equal(readFileSync(file, 'utf8'), `${name}\n`);
+    assert.equal(statSync(file).mode & 0o777, 0o640);
+  }
 });
 
 test('the volume of a Pod has room for recordings above the free space that they must leave', () => {
