@@ -21,7 +21,7 @@ const READY = `journalctl --unit millrace --output cat | grep --quiet '"msg":"re
 describe('the systemd unit', needsContainers(), () => {
   let podman: Podman;
   let repository: string;
-  const [install, showKey, listKeys, upgrade] = blocksRunBy('packaging/systemd.test.ts').map(
+  const [install, showKey, listKeys, backUp, upgrade] = blocksRunBy('packaging/systemd.test.ts').map(
     ({ commands }) => commands,
   );
 
@@ -64,8 +64,11 @@ describe('the systemd unit', needsContainers(), () => {
   });
 
   it('runs commands beside the service', async () => {
-    const { stdout } = await podman.script(HOST, listKeys!.replace('--pty', '--pipe'));
+    const commands = listKeys!.replace('--pty', '--pipe');
+    const { stdout } = await podman.script(HOST, commands);
     assert.match(stdout, /admin +default/);
+    const backedUp = await podman.script(HOST, `${commands}\n${backUp}\nls -l /root/before-upgrade.db`);
+    assert.match(backedUp.stdout, /Wrote .*^-rw-------/ms);
   });
 
   it('is upgraded by a restart, and drains when it is stopped', async () => {
