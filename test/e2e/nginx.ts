@@ -40,8 +40,8 @@ export async function startDeployedNginx(
   const example = await readFile(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
   const [line, options] = /server 127\.0\.0\.1:8080 (.*)/.exec(example) ?? [];
   if (line === undefined) throw new Error('deploy/nginx.conf has no server 127.0.0.1:8080');
-  return await run('https', ({ folder, port }) => {
-    const places: readonly (readonly [example: string, here: string])[] = [
+  return await run('https', ({ folder, port }) =>
+    replacedAll(example, [
       [line, upstreams.map((upstream) => `server ${upstream} ${options}`).join('\n')],
       ['/var/cache/nginx/millrace', `${folder}/cache`],
       ['/var/log/nginx/millrace.log', `${folder}/access.log`],
@@ -52,12 +52,35 @@ export async function startDeployedNginx(
       ['proxy_ignore_headers Vary;', 'proxy_ignore_headers Vary; add_header X-Cache $upstream_cache_status always;'],
       ['proxy_set_header Host $host;', 'proxy_set_header Host $http_host;'], // ports are not 443 here
       ['X-Forwarded-Host $host;', 'X-Forwarded-Host $http_host;'],
-    ];
-    return places.reduce((text, [from, to]) => {
-      if (!text.includes(from)) throw new Error(`deploy/nginx.conf has no ${from}`);
-      return text.replaceAll(from, to);
-    }, example);
-  });
+    ]),
+  );
+}
+
+/**
+ * Starts nginx with the configuration of `deploy/compose-nginx.conf`, with other paths and addresses.
+ * @param upstream host and port of the server that nginx forwards to
+ * @param proxy the address of a proxy in front, for which the lines that the file has in a comment are used
+ */
+export async function startComposeNginx(upstream: string, proxy?: string): Promise<CachingProxy> {
+  const example = await readFile(join(import.meta.dirname, '../../deploy/compose-nginx.conf'), 'utf8');
+  return await run('http', ({ folder, port }) =>
+    replacedAll(example, [
+      ['server 172.30.77.2:8080;', `server ${upstream};`],
+      ['/var/cache/nginx/millrace', `${folder}/cache`],
+      ['/dev/stdout', `${folder}/access.log`],
+      ['listen 80;', `listen 127.0.0.1:${port};`],
+      ['#set_real_ip_from 172.30.77.1;', proxy === undefined ? '' : `set_real_ip_from ${proxy};`],
+      ['#real_ip_', proxy === undefined ? '#real_ip_' : 'real_ip_'],
+    ]),
+  );
+}
+
+/** An example with what is there in place of it. @throws {Error} when the example lacks one of these texts */
+function replacedAll(example: string, places: readonly (readonly [example: string, here: string])[]): string {
+  return places.reduce((text, [from, to]) => {
+    if (!text.includes(from)) throw new Error(`the example has no ${from}`);
+    return text.replaceAll(from, to);
+  }, example);
 }
 
 /** @param site the content of `http {}`, except for the settings that keep nginx in one process and one folder */

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, readConfig, SETTINGS } from '#config.ts';
+import { NEEDS_NGINX, startComposeNginx } from '../e2e/nginx.ts';
 import { blocksRunBy } from '../support/shell-blocks.ts';
 import { needs } from '../support/tools.ts';
 
@@ -108,6 +112,30 @@ test('nginx finds nothing wrong with the configuration for Compose', needs('/usr
     encoding: 'utf8',
   });
   assert.equal(status, 0, stderr);
+});
+
+test('behind a proxy, the nginx of Compose passes on the address of the client that the proxy names, and nothing that a client invents', {
+  ...NEEDS_NGINX,
+}, async (t) => {
+  const seen: unknown[] = [];
+  const upstream = createServer(({ headers, url }, response) => {
+    if (url === '/api') seen.push(headers['x-forwarded-for']);
+    response.end();
+  });
+  upstream.listen(0, '127.0.0.1');
+  await once(upstream, 'listening');
+  t.after(() => {
+    upstream.closeAllConnections();
+    upstream.close();
+  });
+  const address = `127.0.0.1:${(upstream.address() as AddressInfo).port}`;
+  for (const proxy of ['127.0.0.1', undefined]) {
+    await using nginx = await startComposeNginx(address, proxy);
+    for (const forwarded of ['203.0.113.7', '198.51.100.1, 203.0.113.8']) {
+      await fetch(`${nginx.url}/api`, { headers: { 'x-forwarded-for': forwarded } });
+    }
+  }
+  assert.deepEqual(seen, ['203.0.113.7', '203.0.113.8', '127.0.0.1', '127.0.0.1']);
 });
 
 test('the logs of both configurations of nginx leave out the same tokens and tickets', () => {
