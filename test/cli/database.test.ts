@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,6 +10,7 @@ import { kyselyOn as kyselyOnPostgres } from '#store/engines/postgres/dialect.ts
 import { kyselyOn } from '#store/engines/sqlite/dialect.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { needs } from '../support/tools.ts';
 import { dataFolder, makeStore, run, serve, storeFolder } from './millrace.ts';
 
 describe('millrace migrate', () => {
@@ -81,7 +83,7 @@ describe('millrace migrate', () => {
     assert.match(runs[4]!.stderr, /pg_dump --format=custom .*--file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
     assert.match(
       runs[5]!.stderr,
-      /Stop every server.*\n {2}psql .*&&\n {2}pg_restore --single-transaction .* 'it'\\''s\.dump' &&\n {2}psql /,
+      /Stop every server.*\n {2}.*pg_restore --file='it'\\''s\.dump\.sql' 'it'\\''s\.dump'\) &&\n {2}psql .*&&\n {2}rm /,
     );
     for (const { stdout, stderr } of runs) {
       for (const planted of [server.user, server.password]) assert.ok(!(stdout + stderr).includes(planted));
@@ -106,7 +108,7 @@ test('a backup of an older version can be restored into a database of this one i
   const restored = await new Migrator({ db: kyselyOnPostgres(client), provider }).migrateTo('0007-assets');
   await client.end();
   assert.equal(restored.error, undefined);
-  const skip = /psql .* --command='(update [^']*)'/.exec(printed.stderr)?.[1];
+  const skip = /psql .* --command='(reset [^']*)'/.exec(printed.stderr)?.[1];
   await server.query(skip!, url);
   assert.deepEqual(await server.query('select last from event_sequence', url), [{ last: '1000000000' }]);
   const updated = await run(['migrate'], { settings });
@@ -114,6 +116,42 @@ test('a backup of an older version can be restored into a database of this one i
   assert.match(updated.stdout, /^done {5}0008-/);
   const now = await server.query("select from pg_tables where schemaname = 'public'", url);
   assert.equal(kept.length, now.length);
+});
+
+test('a restore into PostgreSQL that fails changes nothing, and can be repeated', needs('psql'), async (t) => {
+  await using server = await startPostgres();
+  const folder = await dataFolder(t);
+  const url = await server.newDatabase();
+  const settings = { DATA_DIR: join(folder, 'data'), DATABASE_URL: url };
+  await run(['migrate'], { settings });
+  await run(['keys', 'create', '--name', 'present', '--user', 'ann'], { settings });
+  const keys = async () => (await run(['keys', 'list'], { settings })).stdout;
+  assert.match(await keys(), /present/);
+
+  // In place of the real one, which reads only backups of pg_dump, and that has to be as new as the server.
+  writeFileSync(join(folder, 'pg_restore'), '#!/bin/sh\ncat "$2" > "${1#--file=}"\n', { mode: 0o755 });
+  const restore = async (name: string) => {
+    const printed = await run(['restore', join(folder, name)], { settings });
+    const commands = printed.stderr.match(/^ {2}.*/gm)!.join('\n');
+    const PATH = `${folder}:${process.env.PATH}`;
+    const env = { ...process.env, PATH, PGUSER: server.user, PGPASSWORD: server.password };
+    return spawnSync('sh', ['-c', commands], { env, encoding: 'utf8' });
+  };
+  const backup = `
+    select pg_catalog.set_config('search_path', '', false);
+    create table public.event_sequence (last bigint);
+    insert into public.event_sequence values (5);`;
+  writeFileSync(join(folder, 'damaged'), `${backup}\nselect nonsense;`);
+  writeFileSync(join(folder, 'whole'), backup);
+  for (const name of ['missing', 'damaged']) {
+    assert.notEqual((await restore(name)).status, 0, name);
+    assert.match(await keys(), /present/, name);
+  }
+  const done = await restore('whole');
+  assert.equal(done.status, 0, done.stderr);
+  assert.ok(!existsSync(join(folder, 'whole.sql')));
+  assert.deepEqual(await server.query('select last from event_sequence', url), [{ last: '1000000005' }]);
+  assert.deepEqual(await server.query('select name from replaced.api_keys', url), [{ name: 'present' }]);
 });
 
 describe('millrace backup and restore', () => {
