@@ -7,6 +7,9 @@ import { Type } from '#lib/schema.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { type RawQuery, readText, refused } from './query.ts';
 
+/** A date of ISO 8601, which may have a time and a time zone. */
+const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
+
 /** The latest time that dates can express, in milliseconds. */
 const LATEST_MS = 8_640_000_000_000_000;
 
@@ -17,7 +20,8 @@ export const TIME_STEPS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as co
 export const SPAN_QUERY = {
   from: Type.Optional(
     Type.String({
-      description: 'The beginning: milliseconds since the Unix epoch, or an ISO 8601 date.',
+      description:
+        'The beginning: milliseconds since the Unix epoch, or an ISO 8601 date, which may have a time. It is in UTC unless it names a time zone.',
       examples: ['2026-11-01T00:00:00Z'],
     }),
   ),
@@ -33,10 +37,19 @@ export const SPAN_QUERY = {
 export function readTime(query: RawQuery, name: string): Milliseconds | undefined {
   const text = readText(query, name);
   if (text === undefined) return undefined;
-  const isNumber = /^\d{1,16}$/.test(text);
-  const time = isNumber ? Number(text) : /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : Number.NaN;
+  const time = /^\d{1,16}$/.test(text) ? Number(text) : readIsoDate(text);
   if (time >= 0 && time <= LATEST_MS) return ms(time);
   throw refused(name, 'must be milliseconds since the Unix epoch, or an ISO 8601 date');
+}
+
+/** Reads a date in UTC, or in the time zone that it names. NaN for any other text, and for a day that does not exist. */
+function readIsoDate(text: string): number {
+  const [, date, time, zone] = ISO_DATE.exec(text) ?? [];
+  if (date === undefined) return Number.NaN;
+  // `Date.parse` takes 30 February for 2 March, and a time without a zone for one of this machine's zone.
+  const day = new Date(`${date}T00:00:00Z`);
+  if (Number.isNaN(day.getTime()) || !day.toISOString().startsWith(date)) return Number.NaN;
+  return Date.parse(time !== undefined && zone === undefined ? `${text}Z` : text);
 }
 
 /** Reads the span of time of a request. @throws {MillraceError} `invalid_request` when it ends before it begins */
