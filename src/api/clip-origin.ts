@@ -6,7 +6,7 @@ import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type AssetId, isPlaybackId, isUuid, type SessionId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Milliseconds } from '#lib/units.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { streamByPlaybackId } from './find-stream.ts';
@@ -15,9 +15,11 @@ import { isInScope } from './scope.ts';
 
 /**
  * How many recordings are searched for one that covers the beginning of a clip. The newest alone is not enough, because another broadcast may
- * have begun before the end of the clip.
+ * have begun just after it.
  */
 const CANDIDATES = 3;
+/** A recording is created at most this long after its first picture. */
+const RECORD_DELAY_MS = 60_000;
 
 /** What a request wants a clip of. */
 interface Wanted {
@@ -81,12 +83,11 @@ async function recordingOf(
     });
     return rows.filter(({ phase }) => phase !== 'failed');
   };
-  const begun = await begunUntil(endTime);
-  const candidates = begun.length > 0 ? begun : await begunUntil(undefined);
-  const covering = candidates.find(
+  // Not all that began before the end of the clip: any number of broadcasts may have begun since its beginning.
+  const covering = (await begunUntil(ms(Math.min(startTime + RECORD_DELAY_MS, endTime)))).find(
     (each) => (asOfNow(each, recordings).fromMs ?? Number.POSITIVE_INFINITY) <= startTime,
   );
-  const recording = covering ?? candidates[0];
+  const recording = covering ?? (await begunUntil(endTime))[0] ?? (await begunUntil(undefined))[0];
   if (recording === undefined) throw notRecorded();
   return recording;
 }

@@ -260,6 +260,14 @@ test('a clip of a stream is one of the broadcast at that time, or of the session
   assert.equal(await sessionOf({ startTime: FROM + hour + 1 }), second.id);
   assert.equal(await sessionOf({ startTime: FROM + 1, endTime: FROM + 1000 }), first.id);
   assert.equal(await sessionOf({ startTime: FROM + 1, endTime: UNTIL, sessionId: first.id }), first.id);
+  for (let index = 2; index < 6; index += 1) {
+    const next = someSession(stream, { phase: 'live', createdAt: ms(FROM + index * hour) });
+    await api.store.sessions.create(next);
+    const extent = { ...RECORDED, fromMs: ms(FROM + index * hour), untilMs: ms(UNTIL + index * hour) };
+    await api.store.assets.finish(next.id as string as AssetId, extent, ms(UNTIL + index * hour));
+  }
+  api.time.now = UNTIL + 6 * hour;
+  assert.equal(await sessionOf({ startTime: FROM + 1 }), first.id, 'without an end, also when many have followed');
   const between = await clip({ playbackId, startTime: FROM + hour - 1, endTime: FROM + hour + 5 }, 422);
   assert.equal(between.code, 'clip_out_of_range');
   const other = await recordedSession(api, key);
