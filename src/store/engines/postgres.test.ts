@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import { inspect } from 'node:util';
 import { sql } from 'kysely';
@@ -29,7 +26,6 @@ import { kyselyOn, postgresCompiler } from './postgres/dialect.ts';
 import { statementOf } from './postgres/statements.ts';
 import { openPostgres } from './postgres.ts';
 
-const REPOSITORY = join(import.meta.dirname, '../../..');
 const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
 const away = isMillraceError('store_unavailable');
 const unknown = isMillraceError('outcome_unknown');
@@ -38,10 +34,14 @@ const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
 /** The URL of a database with the tables of an empty store. It is copied for tests that are not about creating the tables. */
 let emptyStore: string;
+/** The URL of another one, which has the table `things` as well. */
+let withThings: string;
 before(async () => {
   server = await startPostgres();
   emptyStore = await server.newDatabase();
   await (await openStoreOn(emptyStore))[Symbol.asyncDispose]();
+  withThings = await server.newDatabase(emptyStore);
+  await server.query('create table things (id text primary key, n bigint not null)', withThings);
 });
 after(async () => {
   await server[Symbol.asyncDispose]();
@@ -53,7 +53,7 @@ const newFolder = () => mkdtempSync(join(root, 'data-'));
 async function optionsOf(change: Partial<EngineOptions> = {}): Promise<EngineOptions> {
   return {
     dataDir: newFolder(),
-    databaseUrl: change.databaseUrl ?? new Secret(await server.newDatabase()),
+    databaseUrl: change.databaseUrl ?? new Secret(await server.newDatabase(emptyStore)),
     exclusive: true,
     clock: systemClock,
     logger: silentLogger,
@@ -66,10 +66,8 @@ async function optionsOf(change: Partial<EngineOptions> = {}): Promise<EngineOpt
 
 /** Opens an engine on a new database with a table `things`, where `id` is the key and `n` a number. */
 async function opened(change: Partial<EngineOptions> = {}): Promise<Engine & { readonly url: string }> {
-  const options = await optionsOf(change);
-  const engine = await openPostgres(options);
-  const url = options.databaseUrl!.reveal();
-  await server.query('create table things (id text primary key, n bigint not null)', url);
+  const url = await server.newDatabase(withThings);
+  const engine = await openPostgres(await optionsOf({ databaseUrl: new Secret(url), ...change }));
   return { ...engine, url };
 }
 
@@ -287,8 +285,14 @@ describe('announcements', () => {
 });
 
 describe('an outage', () => {
+  /** A server that the tests of this group stop and freeze. */
+  let own: PostgresServer;
+  before(async () => {
+    own = await startPostgres();
+  });
+  after(() => own[Symbol.asyncDispose]());
+
   it('makes calls reject, is logged once, and ends by itself when the server is back', async () => {
-    await using own = await startPostgres();
     const lines: string[] = [];
     const logger = createLogger('info', { write: (line) => lines.push(line) });
     const databaseUrl = new Secret(await own.newDatabase());
@@ -316,11 +320,13 @@ describe('an outage', () => {
   });
 
   it('with a frozen server makes calls reject at their time limit, and ends by itself', async () => {
-    await using own = await startPostgres();
     const databaseUrl = new Secret(await own.newDatabase());
     await using engine = await openPostgres(await optionsOf({ databaseUrl, readTimeoutMs: 200, writeTimeoutMs: 300 }));
-    await own.query('create table things (id text primary key, n bigint not null)', databaseUrl.reveal());
-    await engine.write([insert('a')]);
+    await own.query(
+      "create table things (id text primary key, n bigint not null); insert into things values ('a', 0)",
+      databaseUrl.reveal(),
+    );
+    await waitFor(() => engine.write([update('a', 0)]).then(Boolean, () => false), { what: 'a write in time' });
     own.pause();
     const calls = Array.from({ length: 30 }, (_, n) => (n % 2 === 0 ? things(engine) : engine.write([insert(`${n}`)])));
     await Promise.all(calls.map((call, n) => assert.rejects(call, n % 2 === 0 ? away : awayOrUnknown)));
@@ -330,7 +336,6 @@ describe('an outage', () => {
   });
 
   it('does not keep the engine from closing', async () => {
-    await using own = await startPostgres();
     const databaseUrl = new Secret(await own.newDatabase());
     const engine = await openPostgres(await optionsOf({ databaseUrl, closeTimeoutMs: 50 }));
     await engine.read({ sql: 'select 1', parameters: [] });
@@ -354,7 +359,7 @@ describe('overload', () => {
 
   it('by slow writes delays neither reads nor later writes', async () => {
     await using engine = await opened({ writeTimeoutMs: 300 });
-    await engine.write([insert('a')]);
+    await server.query("insert into things values ('a', 0)", engine.url);
     const unlock = await lockThings(engine.url);
     const stuck = Array.from({ length: 12 }, (_, n) => assert.rejects(engine.write([update('a', n)]), awayOrUnknown));
     assert.equal((await things(engine)).length, 1);
@@ -456,29 +461,11 @@ it('keeps a delivery due that is made while the lease of its webhook is released
 });
 
 describe('opening', () => {
-  it('by five processes at once creates the tables once', async () => {
+  it('by five servers at once creates the tables once', async () => {
     const url = await server.newDatabase();
-    const script = `
-      import { Secret } from '#domain/secret.ts';
-      import { openStore } from '#store/open-store.ts';
-      import { silentLogger } from '#telemetry/logger.ts';
-      const databaseUrl = new Secret(process.env.URL_OF_DATABASE);
-      const store = await openStore({ dataDir: process.env.FOLDER, databaseUrl, exclusive: true, logger: silentLogger });
-      await store[Symbol.asyncDispose]();
-      console.log('opened');`;
-    const outputs = Array.from({ length: 5 }, async () => {
-      const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-        cwd: REPOSITORY,
-        env: { ...process.env, FOLDER: newFolder(), URL_OF_DATABASE: url },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
-      const [output] = await Promise.all([text(child.stdout), once(child, 'close')]);
-      return output;
-    });
-    assert.deepEqual(
-      await Promise.all(outputs),
-      Array.from({ length: 5 }, () => 'opened\n'),
-    );
+    // They share nothing but the database, as if each were a process of its own.
+    const stores = await Promise.all(Array.from({ length: 5 }, () => openStoreOn(url)));
+    await Promise.all(stores.map((store) => store[Symbol.asyncDispose]()));
     const done = await server.query('select name from kysely_migration', url);
     assert.equal(new Set(done.map(({ name }) => name)).size, done.length);
   });
