@@ -160,7 +160,7 @@ function run(script: string, dataDir: string, exclusive: boolean): ChildProcess 
     import { openStore } from '#store/open-store.ts';
     import { someReceipt, someStream, someUser } from '#test/support/sample-records.ts';
     import { silentLogger } from '#telemetry/logger.ts';
-    const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger });
+    const store = await openStore({ dataDir: ${JSON.stringify(dataDir)}, exclusive: ${exclusive}, logger: silentLogger, ...${JSON.stringify(PATIENT)} });
   `;
   return spawn(process.execPath, ['--input-type=module', '--eval', open + script], {
     cwd: REPOSITORY,

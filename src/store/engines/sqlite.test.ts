@@ -3,12 +3,12 @@ import { mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { after, describe, it } from 'node:test';
+import { after, describe, it, type TestContext } from 'node:test';
 import { type AssetId, newClipId, newEventId, newMediaPath, newWebhookLogId, type SessionId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import { NO_USAGE } from '#domain/usage.ts';
 import type { User } from '#domain/user.ts';
-import { systemClock } from '#lib/clock.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { ASSET_ORDERS, type AssetFilter } from '#store/asset-store.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
@@ -78,6 +78,23 @@ async function openWithFaults(change: Partial<EngineOptions> = {}): Promise<Faul
 }
 
 const FOREVER_MS = 60_000;
+/** The time limit of reads and writes where a test lets it pass. */
+const LIMIT_MS = PATIENT.writeTimeoutMs;
+
+/** A clock and timers that stand still until the time limit passes. */
+function stoppedTime(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let passedMs = 0;
+  const clock: Clock = { now: systemClock.now, monotonic: () => ms(passedMs) };
+  return {
+    clock,
+    passLimit: () => {
+      passedMs += LIMIT_MS;
+      t.mock.timers.tick(LIMIT_MS);
+    },
+  };
+}
+
 const commits = (faults: Faults) => Atomics.load(faults, FAULT.commits);
 const settled = (promises: readonly Promise<unknown>[]) => Promise.allSettled(promises);
 
@@ -156,12 +173,17 @@ describe('announcements', () => {
     assert.deepEqual(received, names);
   });
 
-  it('of a write that timed out are delivered once it is carried out', async () => {
-    await using open = await openWithFaults({ writeTimeoutMs: 50 });
+  it('of a write that timed out are delivered once it is carried out', async (t) => {
+    const { clock, passLimit } = stoppedTime(t);
+    await using open = await openWithFaults({ clock });
     const received: unknown[] = [];
     using _ = open.engine.listen((text) => received.push(text));
     setFault(open.faults, 'commitDelayMs', FOREVER_MS);
-    await assert.rejects(announcing(open, 'late'), unknown);
+    const before = commits(open.faults);
+    const write = assert.rejects(announcing(open, 'late'), unknown);
+    await until(() => commits(open.faults) > before);
+    passLimit();
+    await write;
     assert.deepEqual(received, []);
     setFault(open.faults, 'commitDelayMs', 0);
     await until(() => received.length > 0);
@@ -279,20 +301,33 @@ describe('a slow disk', () => {
     await create;
   });
 
-  it('makes the outcome of a write unknown at its time limit, while a write that waited is refused and never happens', async () => {
-    await using open = await openWithFaults({ writeTimeoutMs: 100 });
+  it('makes the outcome of a write unknown at its time limit, while a write that waited is refused and never happens', async (t) => {
+    const { clock, passLimit } = stoppedTime(t);
+    await using open = await openWithFaults({ clock });
     const { store, user, faults } = open;
     setFault(faults, 'commitDelayMs', FOREVER_MS);
     const before = commits(faults);
     const [held, waiting] = [someStream(user.id), someStream(user.id)];
     const heldWrite = assert.rejects(store.streams.create(held, someReceipt()), unknown);
     await until(() => commits(faults) > before);
-    await assert.rejects(store.streams.create(waiting, someReceipt()), away);
-    await heldWrite;
+    const waitingWrite = assert.rejects(store.streams.create(waiting, someReceipt()), away);
+    passLimit();
+    await Promise.all([heldWrite, waitingWrite]);
     setFault(faults, 'commitDelayMs', 0);
     await until(async () => (await store.streams.get(held.id, user.id)) !== undefined);
     await retried(() => store.streams.create(someStream(user.id), someReceipt()));
     assert.equal(await store.streams.get(waiting.id, user.id), undefined);
+  });
+
+  it('does not time out a write that was carried out while this process was held up', async () => {
+    await using open = await openWithFaults({ writeTimeoutMs: 500 });
+    const { store, user, faults } = open;
+    const before = commits(faults);
+    const create = store.streams.create(someStream(user.id), someReceipt());
+    await new Promise(setImmediate); // from here on, the event loop runs timers before it reads anything
+    while (commits(faults) === before) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+    await create;
   });
 
   it('refuses calls at once when too many wait', async () => {

@@ -163,8 +163,9 @@ export class WorkerLane {
     this.#reportIdle();
   }
 
+  /** Node runs timers before it reads messages, so answers that came while this process was held up are read first. */
   #expireIn(durationMs: number): NodeJS.Timeout {
-    return setTimeout(() => this.#expire(), durationMs).unref();
+    return setTimeout(() => setImmediate(() => this.#expire()), durationMs).unref();
   }
 
   /** All calls have the same time limit, so the oldest come first and one timer is enough. */
