@@ -9,7 +9,7 @@ import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
 const JOB = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: false } as const;
 
-const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 120_000 });
 
 /** A worker, and what it reports. */
 function startWorker(forkServer: ForkServer) {
@@ -30,6 +30,11 @@ beforeEach(() => {
 /** The fork servers that a test has started and that have not ended. */
 const started = (): readonly number[] =>
   forkServersOf(process.pid).flatMap(({ pid }) => (others.has(pid) ? [] : [pid]));
+
+/** Blocks this process, and no other. */
+function blockFor(durationMs: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+}
 
 function forkServerPid(): number {
   const [pid, ...more] = started();
@@ -64,9 +69,7 @@ it('delivers what was sent before the worker had started', async () => {
 it('works with a worker that started while this process was blocked', async () => {
   using forkServer = new ForkServer();
   const { worker, heard } = startWorker(forkServer);
-  // For longer than a worker takes to start.
-  const blockedUntil = performance.now() + 1500;
-  while (performance.now() < blockedUntil);
+  blockFor(1500); // for longer than a worker takes to start
   worker.end();
   await worker.ended;
   assert.deepEqual([heard.messages[0], heard.ends[0]?.reason, heard.ends[0]?.exit], ['ready', 'exited', 0]);
@@ -77,9 +80,9 @@ it('reports a worker that ended before it could be handed over, because this pro
   const workers = [startWorker(forkServer), startWorker(forkServer)];
   // The connection of the second worker waits until this process has confirmed the first.
   let pids: readonly number[] = [];
-  while (pids.length < 2) pids = started().flatMap((pid) => childrenOf(pid).map((child) => child.pid));
+  for (; pids.length < 2; blockFor(5)) pids = started().flatMap((pid) => childrenOf(pid).map((child) => child.pid));
   process.kill(Math.max(...pids), 'SIGKILL');
-  while (isRunning(Math.max(...pids)));
+  while (isRunning(Math.max(...pids))) blockFor(5);
   const [survivor, dead] = workers;
   await dead!.worker.ended;
   await until('the other worker', survivor!.isReady);
@@ -118,15 +121,18 @@ it('is killed itself when it does not end a worker in time', async () => {
   assert.equal(heard.ends[0]?.reason, 'hung');
 });
 
-it('is not killed because the server was held up while it ended a worker', async () => {
-  using forkServer = new ForkServer({ killWithinMs: 1000 });
+it('is not killed because the server was held up while it ended a worker', async (t) => {
+  using forkServer = new ForkServer({ killWithinMs: 10_000 });
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
   const pid = forkServerPid();
-  await new Promise(setImmediate); // from here on, the event loop runs timers before it reads anything
+  t.mock.timers.enable({ apis: ['setTimeout'] });
   worker.kill('hung');
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3000);
+  while (isRunning(worker.pid!)) blockFor(5);
+  blockFor(3000); // for longer than the fork server takes to report the end
+  t.mock.timers.tick(10_000);
   await worker.ended;
+  t.mock.timers.reset();
   assert.equal(heard.ends[0]?.reason, 'hung');
   // If the fork server had been killed, the next worker would have another one.
   const next = startWorker(forkServer);
@@ -137,7 +143,8 @@ it('is not killed because the server was held up while it ended a worker', async
 it('ends with its workers when its server is killed, even if the server has not confirmed a connection', async () => {
   const file = JSON.stringify(new URL('fork-server.ts', import.meta.url).href);
   const nothing = '{ onStarted() {}, onEnded() {} }';
-  const script = `const { ForkServer } = await import(${file}); new ForkServer().start('transcoder', ${nothing}); for (;;);`;
+  const blocked = 'Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);';
+  const script = `const { ForkServer } = await import(${file}); new ForkServer().start('transcoder', ${nothing}); ${blocked}`;
   const server = spawn(process.execPath, ['--input-type=module', '--eval', script], { stdio: 'ignore' });
   const workers = () => transcodersOf(server.pid!).map(({ pid }) => pid);
   await until('the worker', () => workers().length === 1);

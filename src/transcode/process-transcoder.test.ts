@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { getPriority } from 'node:os';
-import { after, it } from 'node:test';
+import { after, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
@@ -29,6 +29,40 @@ after(() => forkServer[Symbol.dispose]());
 
 const clip = makeClip({ frames: 60, gop: 30 });
 const TWO_SECONDS = 180_000;
+
+/** The time between two checks of a worker. */
+const TICK_MS = 100;
+/**
+ * No worker fails because the machine is slow. Tests write seconds of packets at once, so the lag says nothing about the worker's speed, either.
+ */
+const PATIENT: Partial<Patience> = {
+  graceMs: 600_000,
+  hungAfterMs: 600_000,
+  startWithinMs: 600_000,
+  drainWithinMs: 600_000,
+};
+
+/** A clock and checks of workers that stand still until the test moves them. */
+function steppedTime(t: TestContext) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let nowMs = 1_000_000;
+  const clock: Clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+  const pass = (durationMs: number) => {
+    for (let passedMs = 0; passedMs < durationMs; passedMs += TICK_MS) {
+      nowMs += TICK_MS;
+      t.mock.timers.tick(TICK_MS);
+    }
+  };
+  return {
+    clock,
+    pass,
+    /** Lets time pass, in which nothing is read from workers, and then runs what is due every `intervalMs`. */
+    holdUp: (durationMs: number, intervalMs = TICK_MS) => {
+      nowMs += durationMs;
+      t.mock.timers.tick(intervalMs);
+    },
+  };
+}
 
 /** Records all callbacks of a transcoder. */
 class Recording {
@@ -94,13 +128,12 @@ function begin(recording: Recording, options: Options = {}) {
     forkServer: starter,
     clock,
     logger,
-    // Tests write seconds of packets at once, so the lag says nothing about the worker's speed.
-    patience: { graceMs: 600_000, ...patience },
+    patience: { ...PATIENT, ...patience },
   });
 }
 
 /** Waits for something that must happen, however busy the machine is. */
-const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 30_000 });
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 120_000 });
 
 const workedOff = (transcoder: ProcessTranscoder) =>
   until('the worker to process everything', () => transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0);
@@ -196,7 +229,7 @@ it('transcodes audio to AAC at its time, whatever happens to the video', { timeo
 
 it('drops audio for a worker that does not read, and reports that it is missing', async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { hungAfterMs: 600_000, firstPauseMs: 600_000 } });
+  await using transcoder = begin(recording, { patience: { firstPauseMs: 600_000 } });
   const audio = makeAudioClip({ seconds: 1 });
   transcoder.setAudioTrack(audio.track);
   await running(transcoder);
@@ -296,14 +329,18 @@ it('has a worker of lower priority, which ignores the signals of a terminal', as
   assert.deepEqual([recording.restarts, isThere(pid)], [[], false]);
 });
 
-it('replaces a worker that hangs', async () => {
+it('replaces a worker that hangs', async (t) => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { hungAfterMs: 2000, firstPauseMs: 1 } });
+  const { clock, pass } = steppedTime(t);
+  await using transcoder = begin(recording, { patience: { hungAfterMs: 5000, firstPauseMs: 1 }, clock });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
   const pid = transcoder.stats.pid!;
   process.kill(pid, 'SIGSTOP');
+  pass(4900);
+  assert.equal(isThere(pid), true);
+  pass(200);
   await until('the worker to be gone', () => !isThere(pid));
   assert.equal(recording.restarts.at(-1)?.reason, 'hung');
   const before = recording.of('large').length;
@@ -313,7 +350,7 @@ it('replaces a worker that hangs', async () => {
 
 it('replaces a worker that does not read the many messages that a publisher causes', async () => {
   const recording = new Recording();
-  const never = { hungAfterMs: 600_000, firstPauseMs: 600_000, maxPauseMs: 600_000 };
+  const never = { firstPauseMs: 600_000, maxPauseMs: 600_000 };
   await using transcoder = begin(recording, { patience: never });
   transcoder.setTrack(clip.track);
   await running(transcoder);
@@ -334,15 +371,19 @@ it('replaces a worker that does not read the many messages that a publisher caus
   assert.equal(recording.restarts[0]?.reason, 'hung', `${queuedBytes} bytes were queued`);
 });
 
-it('sheds the largest rendition when its worker is too slow, and drops frames rather than wait', async () => {
+it('sheds the largest rendition when its worker is too slow, and drops frames rather than wait', async (t) => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 } });
+  const { clock, pass } = steppedTime(t);
+  await using transcoder = begin(recording, { patience: { graceMs: 0 }, clock });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
   const pid = transcoder.stats.pid!;
   process.kill(pid, 'SIGSTOP');
-  await keepSending(transcoder, at, () => recording.warnings.some(({ code }) => code === 'transcode_frames_dropped'));
+  await keepSending(transcoder, at, () => {
+    pass(TICK_MS);
+    return recording.warnings.some(({ code }) => code === 'transcode_frames_dropped');
+  });
   assert.deepEqual(recording.warnings[0], { code: 'transcode_rendition_shed', renditionId: 'large' });
   assert.deepEqual(transcoder.stats.shed, ['large']);
   assert.ok(transcoder.stats.droppedPackets > 0);
@@ -356,40 +397,49 @@ it('sheds the largest rendition when its worker is too slow, and drops frames ra
   assert.deepEqual(recording.restarts, []);
 });
 
-it('does not shed, drop or kill anything because the server itself was held up', async () => {
+it('does not shed, drop or kill anything because the server itself was held up', async (t) => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { graceMs: 0 } });
+  const { clock, holdUp } = steppedTime(t);
+  const drainWithinMs = 2000;
+  await using transcoder = begin(recording, { patience: { graceMs: 0, drainWithinMs }, clock });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   const source = marked(clip.packets, (packet) => packet.keyframe);
   for (const packet of source.slice(0, 6)) transcoder.write(asEvent(packet));
-  await holdUp(2500);
+  holdUp(2500);
   await workedOff(transcoder);
   for (const packet of source.slice(6)) transcoder.write(asEvent(packet));
   const disposal = transcoder[Symbol.asyncDispose]();
-  await holdUp(2500); // longer than a worker may take to hand out its last packets
+  holdUp(5000, drainWithinMs);
   await disposal;
   assert.deepEqual([recording.warnings, recording.missing, transcoder.stats.droppedPackets], [[], [], 0]);
   assert.deepEqual([recording.of('large').length, recording.of('small').length], [60, 60]);
 });
 
-it('says that a restored rendition is shed until the first segment that it is made of', async () => {
+it('kills a worker that does not hand out its last packets in time', async (t) => {
   const recording = new Recording();
-  let nowMs = 1_000_000;
-  const clock: Clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+  const { clock, pass } = steppedTime(t);
+  await using transcoder = begin(recording, { patience: { drainWithinMs: 2000 }, clock });
+  transcoder.setTrack(clip.track);
+  await running(transcoder);
+  process.kill(transcoder.stats.pid!, 'SIGSTOP');
+  const disposal = transcoder[Symbol.asyncDispose]();
+  pass(2000);
+  await disposal;
+});
+
+it('says that a restored rendition is shed until the first segment that it is made of', async (t) => {
+  const recording = new Recording();
+  const { clock, pass } = steppedTime(t);
   const lines: string[] = [];
   const logger: Logger = { ...silentLogger, warn: (_, text) => void lines.push(text) };
-  /** Lets time pass at twice its speed, but never so fast that the server seems to be held up, until a line was logged. */
-  const logged = async (line: string) => {
-    let beforeMs = performance.now();
-    await until(line, () => {
-      const sinceMs = performance.now() - beforeMs;
-      beforeMs += sinceMs;
-      nowMs += Math.min(200, 2 * sinceMs);
+  /** Lets time pass until a line was logged. */
+  const logged = (line: string) =>
+    until(line, () => {
+      pass(TICK_MS);
       return lines.includes(line);
     });
-  };
-  await using transcoder = begin(recording, { patience: { hungAfterMs: 60_000, graceMs: 0 }, clock, logger });
+  await using transcoder = begin(recording, { patience: { graceMs: 0 }, clock, logger });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
@@ -407,6 +457,7 @@ it('says that a restored rendition is shed until the first segment that it is ma
   await logged('rendition shed');
   process.kill(transcoder.stats.pid!, 'SIGCONT');
   await workedOff(transcoder);
+  pass(9000); // a worker must keep up for a while
   await logged('rendition restored');
   const before = recording.of('small').length;
   send(false);
@@ -549,12 +600,6 @@ it('leaves no process and no handle', async () => {
   }
   await until('the handles to be closed', () => handles() <= before);
 });
-
-/** Holds up the event loop, but no other process. Afterwards timers are due before anything that came meanwhile is read. */
-async function holdUp(durationMs: number): Promise<void> {
-  await new Promise(setImmediate);
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
-}
 
 function isThere(pid: number): boolean {
   try {

@@ -30,8 +30,6 @@ const TICK_MS = 100;
 const MIB = 1024 * 1024;
 /** After a worker has run this long, its failure has no connection with that of the previous one. */
 const STABLE_MS = 30_000;
-/** How long a worker may take to hand out its last packets when the transcoder is disposed. */
-const DRAIN_MS = 2000;
 /**
  * The limit on queued audio. Audio is sent at once, without waiting for earlier packets to be processed, and a worker that does not read
  * loses what exceeds this, which is reported.
@@ -43,7 +41,7 @@ const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
  */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
-/** When a worker counts as failed. The defaults are for production. Tests use shorter times. */
+/** When a worker counts as failed. The defaults are for production. */
 export interface Patience {
   /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
@@ -54,6 +52,8 @@ export interface Patience {
   /** The pause before a worker is replaced. It doubles at every consecutive failure. */
   readonly firstPauseMs: number;
   readonly maxPauseMs: number;
+  /** How long a worker may take to hand out its last packets when the transcoder is disposed. */
+  readonly drainWithinMs: number;
 }
 
 const PATIENCE: Patience = {
@@ -62,6 +62,7 @@ const PATIENCE: Patience = {
   graceMs: 5000,
   firstPauseMs: 100,
   maxPauseMs: 10_000,
+  drainWithinMs: 2000,
 };
 
 /** The options of a session's transcoder. */
@@ -215,7 +216,7 @@ export class ProcessTranscoder implements Transcoder {
     if (worker !== undefined) {
       worker.end();
       // A deadline that runs late is put off once, because what the worker sent in the meantime has not been read.
-      const deadline = everyTick(DRAIN_MS, this.#options.clock, (lateMs) => {
+      const deadline = everyTick(this.#patience.drainWithinMs, this.#options.clock, (lateMs) => {
         if (lateMs === 0) worker.kill('hung');
       });
       await worker.ended;

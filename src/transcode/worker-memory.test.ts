@@ -33,7 +33,7 @@ const LARGE: readonly Profile[] = [2160, 1440, 1080].map((height) => ({
 const forkServer = new ForkServer();
 after(() => forkServer[Symbol.dispose]());
 
-const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 20_000 });
+const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 120_000 });
 
 /** A transcoder, and a record of the peak of its workers' memory. */
 function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
@@ -61,7 +61,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
     forkServer,
     clock: systemClock,
     logger: silentLogger,
-    patience: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 120_000 },
+    patience: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 600_000, startWithinMs: 600_000 },
   });
   const peak = { bytes: 0 };
   const watch = setInterval(() => {
