@@ -139,7 +139,6 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
 
     it(`floods with ${what} as a publisher`, () =>
       survives('flood', async (client, server) => {
-        server.stopClock();
         await client.handshake();
         client.command('connect', new Map([['app', 'live']]));
         await client.publish(GOOD_KEY);
@@ -149,14 +148,12 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
 
   it('aborts three messages before it publishes, each of which made the server allocate 64 kB', () =>
     survives('flood', async (client, server) => {
-      server.stopClock();
       await client.handshake();
       client.raw(Buffer.concat(Array.from({ length: 3 }, () => BEGIN_AND_ABORT)));
     }));
 
   it('aborts eleven messages in a second as a publisher', () =>
     survives('flood', async (client, server) => {
-      server.stopClock();
       await client.handshake();
       client.command('connect', new Map([['app', 'live']]));
       await client.publish(GOOD_KEY);
@@ -176,7 +173,6 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
 
   it('publishes and stops again and again', () =>
     survives('flood', async (client, server) => {
-      server.stopClock();
       await client.handshake();
       await client.connect();
       for (let count = 0; count < 100 && !client.isClosed; count++) {
@@ -189,7 +185,6 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
 
   it('changes its metadata again and again', () =>
     survives('flood', async (client, server) => {
-      server.stopClock();
       await client.handshake();
       await client.connect();
       await client.publish(GOOD_KEY);
@@ -258,7 +253,6 @@ const tinyAudio = (index: number) => ({ type: MESSAGE.audio, timestamp: index, b
 describe('a publisher that sends more messages than any encoder', { concurrency: true }, () => {
   it('is not disconnected, but read again only in the next second', async () => {
     await using server = await startTestRtmpServer();
-    server.stopClock();
     await using client = await RtmpClient.publish(server.port, GOOD_KEY);
     client.tag(AUDIO_CONFIG);
     for (let index = 0; index < 4500; index++) client.tag(tinyAudio(index));

@@ -107,14 +107,14 @@ export class RecordingGate implements PublishGate {
     return publication;
   }
 
-  /** Waits until a condition on what was recorded holds. @throws {Error} after ten seconds, naming the condition */
+  /** Waits until a condition on what was recorded holds. @throws {Error} after a minute, naming the condition */
   async until(what: string, holds: () => boolean): Promise<void> {
-    const deadline = AbortSignal.timeout(10_000);
+    const deadline = AbortSignal.timeout(60_000);
     while (!holds()) {
       try {
         await once(this.#changes, 'change', { signal: deadline });
       } catch (error) {
-        throw new Error(`waited ten seconds in vain: ${what}`, { cause: error });
+        throw new Error(`waited a minute in vain: ${what}`, { cause: error });
       }
     }
   }

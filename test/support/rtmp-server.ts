@@ -2,7 +2,7 @@
  * An RTMP server on a free loopback port with a {@link RecordingGate} behind it.
  */
 import type { IngestServer } from '#ingest/ingest.ts';
-import { type RtmpSettings, rtmpSettings } from '#ingest/rtmp/config.ts';
+import { type RtmpSettings, rtmpSettings, SWEEP_MS } from '#ingest/rtmp/config.ts';
 import { listenRtmp } from '#ingest/rtmp/server.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
@@ -24,12 +24,17 @@ export interface TestRtmpServer extends AsyncDisposable {
   readonly logLines: readonly string[];
   readonly server: IngestServer;
   /**
-   * Moves the server's clock forward, so that timeouts elapse without making the test wait. Before that, the server handles everything that it
-   * has received.
+   * Moves the server's clock forward. At first it moves in no other way, so that nothing in a test depends on how long it takes. Before that, the
+   * server handles everything that it has received.
    */
   advance(byMs: number): Promise<void>;
-  /** From now on the server's clock moves only by {@link advance}, so that nothing in a test depends on how long it takes. */
-  stopClock(): void;
+  /**
+   * Moves the clock while this process is blocked, as if it was held up for that long. Afterwards the server's timers are due before anything is
+   * read that was sent meanwhile.
+   */
+  holdUp(byMs: number): void;
+  /** From now on the clock moves at its usual speed, but not while this process stands still. */
+  runClock(): void;
 }
 
 /** The default settings of RTMP. */
@@ -52,14 +57,14 @@ export async function startTestRtmpServer(
   const gate = new RecordingGate();
   const metrics = createMetrics();
   const logLines: string[] = [];
-  let advancedMs = 0;
+  let nowMs = 0;
   let looks = 0;
-  let stoppedAtMs: number | undefined;
+  let running: NodeJS.Timeout | undefined;
   const clock: Clock = {
     now: () => systemClock.now(),
     monotonic: () => {
       looks += 1;
-      return ms((stoppedAtMs ?? systemClock.monotonic()) + advancedMs);
+      return ms(nowMs);
     },
   };
   const logger = createLogger('debug', { write: (line) => void logLines.push(line) });
@@ -76,12 +81,20 @@ export async function startTestRtmpServer(
     advance: async (byMs) => {
       const before = looks;
       await waitFor(() => looks > before, { what: 'the server to look at its clock' });
-      advancedMs += byMs;
+      nowMs += byMs;
     },
-    stopClock: () => {
-      // A whole number, because with fractions (a + 1000) - a may be less than 1000.
-      stoppedAtMs = Math.ceil(systemClock.monotonic());
+    holdUp: (byMs) => {
+      nowMs += byMs;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * SWEEP_MS);
     },
-    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() as Promise<void>,
+    runClock: () => {
+      running = setInterval(() => {
+        nowMs += SWEEP_MS;
+      }, SWEEP_MS);
+    },
+    [Symbol.asyncDispose]: async () => {
+      await server[Symbol.asyncDispose]();
+      clearInterval(running);
+    },
   };
 }
