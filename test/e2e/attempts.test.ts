@@ -2,9 +2,9 @@
  * What the owner of a stream is told when an encoder is refused or lost. Encoders themselves do not show why.
  */
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
-import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
+import { startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 interface AttemptEvent {
@@ -38,8 +38,13 @@ async function followEvents(server: TestServer): Promise<{ readonly events: read
 }
 
 suite('an encoder that fails', () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server[Symbol.asyncDispose]());
+
   test('is named at once in the event stream and in the list, whatever is wrong with its key', async (t) => {
-    await using server = await startServerProcess({ settings: CHEAP });
     const stream = await server.api.createStream({ name: 'show', profiles: [] });
     const followed = await followEvents(server);
     t.after(() => followed.close());
@@ -74,7 +79,6 @@ suite('an encoder that fails', () => {
   });
 
   test('is told apart from one that stops by itself when its connection is lost', async (t) => {
-    await using server = await startServerProcess({ settings: CHEAP });
     const stream = await server.api.createStream({ name: 'show', profiles: [] });
     const followed = await followEvents(server);
     t.after(() => followed.close());

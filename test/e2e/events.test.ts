@@ -25,7 +25,7 @@ import type { WorkerJob } from './event-worker.ts';
  */
 const OUTAGE_MS = process.env.LONG_TESTS === undefined ? 12_000 : 60_000;
 /** How often a worker is killed, each time at another moment of its work. */
-const KILLS = process.env.LONG_TESTS === undefined ? 8 : 20;
+const KILLS = process.env.LONG_TESTS === undefined ? 5 : 20;
 
 /** The workers under test, and what they did. */
 class Fixture {

@@ -14,6 +14,7 @@ import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { startSteppedServer } from '../support/stepped-server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { get, mediaPlaylistUris } from './viewer.ts';
@@ -22,7 +23,7 @@ const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 const TARGET_DURATION_S = 2;
 const WINDOW_S = 12;
 /** Long enough for a busy machine to see what happens within it, and shorter than the time for which a stream can be watched afterwards. */
-const RECONNECT_WINDOW_S = 8;
+const RECONNECT_WINDOW_S = 16;
 
 let server: ServerProcess;
 
@@ -74,7 +75,7 @@ describe('a stream', { concurrency: true }, () => {
         await sleep(500);
         return undefined;
       },
-      { what: 'the stream to be offline', timeoutMs: (fetchableForS + 30) * 1000 },
+      { what: 'the stream to be offline', timeoutMs: (fetchableForS + 120) * 1000 },
     );
     assert.ok((Date.now() - stoppedAt) / 1000 >= fetchableForS, 'all of it was there for long enough');
     assert.equal(offline.status, 404);
@@ -161,8 +162,8 @@ describe('a stream', { concurrency: true }, () => {
   test('is taken over from an encoder that has been silent for three seconds, within the same session', async () => {
     const stream = await server.api.createStream({ name: 'half open' });
     await using silent = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
-    silent.tags(fixtureTags());
     const saidLastAt = performance.now();
+    silent.tags(fixtureTags());
     await waitFor(() => activeStream(stream), { what: 'the stream to be active' });
     const second = await waitFor(
       () =>
@@ -200,14 +201,13 @@ describe('a stream', { concurrency: true }, () => {
       };
       await waitFor(isStored, { what: 'the session to be stored' });
       await first[how]();
-      const settings = { MILLRACE_HTTP_PORT: String(first.httpPort), MILLRACE_RTMP_PORT: String(first.rtmpPort) };
       const { dataDir, apiKey } = first;
-      await using second = await startServerProcess({ settings, dataDir, apiKey });
+      await using second = await startServerProcess({ settings: CHEAP, dataDir, apiKey });
       assert.equal((await second.api.getStream(stream.id)).isActive, false);
       await using again = await RtmpClient.publish(second.rtmpPort, stream.streamKey);
       again.tags(fixtureTags());
       const now = await videoPlaylist(second, stream);
-      assert.equal(now.url, old.url);
+      assert.equal(new URL(now.url).pathname, new URL(old.url).pathname);
       assert.ok(now.playlist.mediaSequence > old.playlist.segments.at(-1)!.msn);
       const [segment] = now.playlist.segments;
       assert.ok(segment!.discontinuityNumber > old.playlist.segments.at(-1)!.discontinuityNumber);
@@ -233,7 +233,8 @@ describe('a stream', { concurrency: true }, () => {
   });
 
   test('cannot be found by guessing: wrong stream keys are throttled, and API keys with them', async () => {
-    await using guarded = await startServerProcess({ settings: { MILLRACE_WRONG_KEYS_PER_MINUTE: '5' } });
+    // Its clock stands still, so that no guess is forgotten.
+    await using guarded = await startSteppedServer({ settings: { MILLRACE_WRONG_KEYS_PER_MINUTE: '5' } });
     const stream = await guarded.api.createStream();
     const refusals: string[] = [];
     for (let guess = 0; guess < 7; guess += 1) {

@@ -62,6 +62,24 @@ const grownPlaylist = (): Promise<MediaPlaylist> =>
     { what: 'a complete segment' },
   );
 
+/** The number of the segment that is being made. */
+function growingSegment({ segments }: MediaPlaylist): number {
+  const last = segments.at(-1)!;
+  return last.uri === undefined ? last.msn : last.msn + 1;
+}
+
+const hintedPart = ({ hints }: MediaPlaylist): string => hints.find((hint) => hint.get('TYPE') === 'PART')!.get('URI')!;
+
+/** Asks something about the edge of the playlist, again when the edge has moved meanwhile. */
+function whileSteady<Edge>(edgeOf: (of: MediaPlaylist) => Edge, ask: (edge: Edge) => Promise<Answer>): Promise<Answer> {
+  const asked = async () => {
+    const edge = edgeOf(await playlist());
+    const answer = await ask(edge);
+    return edgeOf(await playlist()) === edge && answer;
+  };
+  return waitFor(asked, { what: 'an answer while the playlist stays as it is' });
+}
+
 const header = ({ headers }: Answer, name: string): string | null => headers.get(name);
 
 test('every kind of answer says how long caches may keep it, and may be read by players of any site', async () => {
@@ -169,11 +187,11 @@ test('directives are followed: existing media is answered at once, the next part
     'a part behind the end is the next segment’s first',
   );
 
-  const edge = await playlist();
-  const open = edge.segments.at(-1)!;
-  const growing = open.uri === undefined ? open.msn : open.msn + 1;
-  const refused = [`_HLS_msn=${growing + 3}`, `_HLS_msn=${growing}&_HLS_part=40`, '_HLS_part=0', '_HLS_msn=x'];
-  for (const directives of [...refused, '_HLS_msn=1&_HLS_msn=2', '_HLS_msn=-1']) {
+  for (const ahead of [(growing: number) => growing + 3, (growing: number) => `${growing}&_HLS_part=40`]) {
+    const { status } = await whileSteady(growingSegment, (growing) => get(`${playlistUrl}?_HLS_msn=${ahead(growing)}`));
+    assert.equal(status, 400, String(ahead));
+  }
+  for (const directives of ['_HLS_part=0', '_HLS_msn=x', '_HLS_msn=1&_HLS_msn=2', '_HLS_msn=-1']) {
     assert.equal((await get(`${playlistUrl}?${directives}`)).status, 400, directives);
   }
   for (const directives of ['_HLS_future=1', 'token=a%20b', '_HLS_skip=NO', '_HLS_skip=v2']) {
@@ -183,7 +201,7 @@ test('directives are followed: existing media is answered at once, the next part
 
 test('a hinted part is held until it is complete, and is then the one in the playlist', async () => {
   const before = await playlist();
-  const hinted = before.hints.find((hint) => hint.get('TYPE') === 'PART')!.get('URI')!;
+  const hinted = hintedPart(before);
   const [part, next] = await Promise.all([
     get(new URL(hinted, playlistUrl).href),
     get(`${playlistUrl}?${nextDirectives(before)}`),
@@ -192,8 +210,11 @@ test('a hinted part is held until it is complete, and is then the one in the pla
   assert.equal(Number(header(part, 'content-length')), part.body.length);
   const named = readMediaPlaylist(next.body.toString()).segments.flatMap((segment) => segment.parts);
   assert.ok(named.some(({ uri }) => uri === hinted));
-  const unhinted = hinted.replace(/\.(\d+)\.m4s/, (_, index: string) => `.${Number(index) + 2}.m4s`);
-  assert.equal((await get(new URL(unhinted, playlistUrl).href)).status, 404);
+  const unhinted = await whileSteady(hintedPart, (uri) => {
+    const later = uri.replace(/\.(\d+)\.m4s/, (_, index: string) => `.${Number(index) + 2}.m4s`);
+    return get(new URL(later, playlistUrl).href);
+  });
+  assert.equal(unhinted.status, 404);
 });
 
 test('unknown names are answered 404, whatever they look like', async () => {

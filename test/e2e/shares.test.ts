@@ -50,7 +50,7 @@ test('a publisher above the bitrate of its user is disconnected with the reason,
   client.tags(fixtureTags());
   const isWatched = async () => (await get(server.playlistUrl(fastStream.playbackId))).status === 200;
   await waitFor(isWatched, { what: 'the stream to be watched' });
-  client.tags([...repeated(20)].map((tag) => ({ ...tag, timestamp: tag.timestamp + FIXTURE_MS })));
+  client.tags([...repeated(40)].map((tag) => ({ ...tag, timestamp: tag.timestamp + FIXTURE_MS })));
   await client.closed();
   assert.match(client.statuses().at(-1)!.description, /bitrate is higher than this account may send/);
   await waitFor(async () => (await endReasonOf(fast, fastStream)) === 'ingest_bitrate_exceeded', {

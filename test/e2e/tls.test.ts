@@ -5,7 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -19,15 +19,16 @@ import { fingerprintAt, makeCertificate, type TestCertificate, writeCertificate 
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
 import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
 import { mediaPlaylistUris, nextDirectives } from './viewer.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
-const FPS = 30;
-const VIDEO = { width: 320, height: 180, bitrateBps: 1_500_000 };
+const FPS = 15;
+const VIDEO = { width: 320, height: 180, bitrateBps: 1_500_000, fps: { num: FPS, den: 1 }, gop: 2 * FPS };
+const NEEDS_BOTH = { skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip };
 
 const parts = new AsyncDisposableStack();
 const first = makeCertificate({ name: 'first' });
@@ -36,6 +37,8 @@ let folder: string;
 let server: ServerProcess;
 let stream: CreatedStream;
 let publisher: Publisher;
+/** The browser of all tests, once one has started it. */
+let browser: ReturnType<typeof launchChromium> | undefined;
 
 before(async () => {
   // For `fetch`, which takes no certificate of its own.
@@ -48,7 +51,16 @@ before(async () => {
   const isLive = async () => (await fetch(server.playlistUrl(stream.playbackId))).status === 200;
   await waitFor(isLive, { what: 'the stream to be there' });
 });
-after(() => parts.disposeAsync());
+after(async () => {
+  await (await browser)?.[Symbol.asyncDispose]();
+  await parts.disposeAsync();
+});
+
+/** A new page, which accepts the certificates of these tests. */
+async function newPage() {
+  browser ??= launchChromium();
+  return await (await browser).newPage({ ignoreHTTPSErrors: true });
+}
 
 const rtmpsUrl = () => `rtmps://127.0.0.1:${server.rtmpsPort}/live/${stream.streamKey}`;
 
@@ -74,7 +86,7 @@ describe('in TLS', () => {
     const playlists = new Set(answers.map(({ body }) => body.toString()));
     for (const each of playlists) assert.notEqual(nextDirectives(readMediaPlaylist(each)), nextDirectives(playlist));
     // On a busy machine the server reads some of the requests only when the part after that exists.
-    assert.ok(playlists.size <= 10, `${playlists.size} playlists`);
+    assert.ok(playlists.size <= 50, `${playlists.size} playlists`);
   });
 
   test('media is the same, byte for byte, over HTTP/2 and HTTP/1.1', async () => {
@@ -90,15 +102,15 @@ describe('in TLS', () => {
     const path = new URL(uri!, `https://a${url}`).pathname;
     const old = await fetch(server.url + path);
     const expected = Buffer.from(await old.arrayBuffer());
-    assert.ok(expected.length > 100_000, `${expected.length} bytes`);
+    assert.ok(expected.length > 70_000, `${expected.length} bytes`);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(session, path)));
     for (const { headers, body } of answers) {
       assert.equal(headers['content-length'], String(expected.length));
       assert.ok(body.equals(expected));
     }
-    const range = await ask(session, path, { range: 'bytes=20000-99999' });
+    const range = await ask(session, path, { range: 'bytes=20000-69999' });
     assert.equal(range.status, 206);
-    assert.ok(range.body.equals(expected.subarray(20_000, 100_000)));
+    assert.ok(range.body.equals(expected.subarray(20_000, 70_000)));
   });
 
   test('a renewed certificate disconnects neither a viewer who waits nor an encoder, and is used for new connections', async () => {
@@ -117,12 +129,13 @@ describe('in TLS', () => {
     assert.equal(isActive, true);
     assert.ok(!server.logLines.some((line) => line.includes('connection_lost')));
 
-    await writeFile(join(folder, 'key.pem'), first.key);
     const refused = () => server.logLines.filter((line) => line.includes('new certificate refused'));
-    await waitFor(() => refused().length > 0, { what: 'the refusal of a broken pair' });
+    const before = refused().length;
+    await writeCertificate(folder, { ...second, key: first.key });
+    await waitFor(() => refused().length > before, { what: 'the refusal of a broken pair' });
     assert.equal(await fingerprintAt(server.httpPort), second.fingerprint);
     await writeCertificate(folder, second);
-    assert.equal(refused().length, 1);
+    assert.equal(refused().length, before + 1);
 
     const metrics = await (await fetch(server.metricsUrl)).text();
     const [, expiry] = /^millrace_tls_certificate_expiry_timestamp_seconds{[^}]*} (\d+)$/m.exec(metrics) ?? [];
@@ -140,68 +153,67 @@ describe('in TLS', () => {
     await plays(server.url, [new URL(server.url).host]);
   });
 
-  test('the player page plays through nginx as deploy/nginx.conf sets it up', {
-    skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
-  }, async () => {
-    await using behind = await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
-    const proxied = await behind.api.createStream();
-    await using _publisher = await startPublisher({ url: behind.rtmpUrl(proxied.streamKey), video: VIDEO });
-    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
-    await using nginx = await startDeployedNginx([new URL(behind.url).host], files);
-    const [entry] = (await (await fetch(`${nginx.url}/api/ingest`)).json()) as readonly { playback: string }[];
-    assert.equal(entry!.playback, `${nginx.url}/hls`);
-    await plays(nginx.url, [new URL(nginx.url).host], proxied);
-    const index = `${nginx.url}/hls/${proxied.playbackId}/index.m3u8`;
-    const uri = mediaPlaylistUris(await (await fetch(index)).text())[0]!;
-    const playlistUrl = new URL(uri, index).href;
-    const { segments } = readMediaPlaylist(await (await fetch(playlistUrl)).text());
-    const segment = new URL(segments.find((each) => each.uri !== undefined)!.uri!, playlistUrl).href;
-    await (await fetch(segment)).arrayBuffer();
-    const again = await fetch(segment);
-    assert.equal(again.headers.get('x-cache'), 'HIT');
-  });
+  describe('behind nginx as deploy/nginx.conf sets it up', NEEDS_BOTH, () => {
+    let behind: ServerProcess;
+    let nginx: Awaited<ReturnType<typeof startDeployedNginx>>;
+    let proxied: CreatedStream;
+    before(async () => {
+      behind = parts.use(await startServerProcess({ settings: { MILLRACE_TRUSTED_PROXIES: 'loopback' } }));
+      proxied = await behind.api.createStream({ name: 'behind nginx' });
+      parts.use(await startPublisher({ url: behind.rtmpUrl(proxied.streamKey), video: VIDEO }));
+      const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
+      nginx = parts.use(await startDeployedNginx([new URL(behind.url).host], files));
+    });
 
-  test('the dashboard signs in, gets events and plays a preview through nginx as deploy/nginx.conf sets it up', {
-    skip: NEEDS_NGINX.skip || NEEDS_CHROMIUM.skip,
-  }, async () => {
-    await using behind = await startServerProcess({ settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback' } });
-    const { id, streamKey } = await behind.api.createStream({ name: 'behind nginx' });
-    const files = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') };
-    await using nginx = await startDeployedNginx([new URL(behind.url).host], files);
-    await using browser = await launchChromium();
-    await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
-    const { page } = watched;
-    await page.goto(`${nginx.url}/dashboard/streams/${id}`);
-    await page.getByLabel('API key').fill(behind.apiKey);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
-    const [cookie] = await page.context().cookies();
-    assert.match(cookie!.name, /^__Host-millrace/);
-    assert.deepEqual([cookie!.secure, cookie!.httpOnly, cookie!.sameSite], [true, true, 'Strict']);
-    await page.reload();
-    await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
+    test('the player page plays', async () => {
+      const [entry] = (await (await fetch(`${nginx.url}/api/ingest`)).json()) as readonly { playback: string }[];
+      assert.equal(entry!.playback, `${nginx.url}/hls`);
+      await plays(nginx.url, [new URL(nginx.url).host], proxied);
+      const index = `${nginx.url}/hls/${proxied.playbackId}/index.m3u8`;
+      const uri = mediaPlaylistUris(await (await fetch(index)).text())[0]!;
+      const playlistUrl = new URL(uri, index).href;
+      const { segments } = readMediaPlaylist(await (await fetch(playlistUrl)).text());
+      const segment = new URL(segments.find((each) => each.uri !== undefined)!.uri!, playlistUrl).href;
+      await (await fetch(segment)).arrayBuffer();
+      const again = await fetch(segment);
+      assert.equal(again.headers.get('x-cache'), 'HIT');
+    });
 
-    await page.locator('.liveness.live').waitFor();
-    await using _publisher = await startPublisher({ url: behind.rtmpUrl(streamKey), video: VIDEO });
-    const isPlaying = () =>
-      page.evaluate<boolean>(`document.querySelector('millrace-player')?.video.currentTime > 0.5`);
-    await waitFor(isPlaying, { what: 'a preview that plays', timeoutMs: 60_000 });
-    assert.deepEqual(watched.errors, []);
-    assert.deepEqual([...watched.hosts], [new URL(nginx.url).host]);
+    test('the dashboard signs in, gets events and plays a preview', async () => {
+      const { id } = proxied;
+      await using watched = await newPage();
+      const { page } = watched;
+      await page.goto(`${nginx.url}/dashboard/streams/${id}`);
+      await page.getByLabel('API key').fill(behind.apiKey);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
+      const [cookie] = await page.context().cookies();
+      assert.match(cookie!.name, /^__Host-millrace/);
+      assert.deepEqual([cookie!.secure, cookie!.httpOnly, cookie!.sameSite], [true, true, 'Strict']);
+      await page.reload();
+      await page.getByRole('heading', { name: 'behind nginx' }).waitFor();
 
-    // The page would not show that a proxy holds events back, because it also asks for its data regularly.
-    const headers = { authorization: `Bearer ${behind.apiKey}` };
-    const events = await fetch(`${nginx.url}/api/event/stream?type=stream.updated`, { headers });
-    const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
-    await behind.api.request('PATCH', `/stream/${id}`, { name: 'renamed' });
-    let received = '';
-    for (let next = await reader.read(); !next.done; next = await reader.read()) {
-      received += next.value;
-      if (received.includes('"type":"stream.updated"')) break;
-    }
-    assert.match(received, /stream\.updated/);
-    await reader.cancel();
-    await page.getByRole('heading', { name: 'renamed' }).waitFor();
+      await page.locator('.liveness.live').waitFor();
+      const isPlaying = () =>
+        page.evaluate<boolean>(`document.querySelector('millrace-player')?.video.currentTime > 0.5`);
+      await waitFor(isPlaying, { what: 'a preview that plays', timeoutMs: 120_000 });
+      assert.deepEqual(watched.errors, []);
+      assert.deepEqual([...watched.hosts], [new URL(nginx.url).host]);
+
+      // The page would not show that a proxy holds events back, because it also asks for its data regularly.
+      const headers = { authorization: `Bearer ${behind.apiKey}` };
+      const events = await fetch(`${nginx.url}/api/event/stream?type=stream.updated`, { headers });
+      const reader = events.body!.pipeThrough(new TextDecoderStream()).getReader();
+      await behind.api.request('PATCH', `/stream/${id}`, { name: 'renamed' });
+      let received = '';
+      for (let next = await reader.read(); !next.done; next = await reader.read()) {
+        received += next.value;
+        if (received.includes('"type":"stream.updated"')) break;
+      }
+      assert.match(received, /stream\.updated/);
+      await reader.cancel();
+      await page.getByRole('heading', { name: 'renamed' }).waitFor();
+    });
   });
 
   test('the encoder over RTMPS was never disconnected', async () => {
@@ -287,13 +299,12 @@ async function playlistOf(session: ClientHttp2Session) {
 
 /** Asserts that the player page shows the stream without a gap over HTTP/2, and sends no request to other hosts. */
 async function plays(base: string, hosts: readonly string[], played = stream): Promise<void> {
-  await using browser = await launchChromium();
-  await using watched = await browser.newPage({ ignoreHTTPSErrors: true });
+  await using watched = await newPage();
   const { page } = watched;
   const since = Date.now();
   await page.goto(`${base}/play/${played.playbackId}`);
   await readFrames(page);
-  const start = await firstFrameSince(page, since - 10_000, 30_000);
+  const start = await firstFrameSince(page, since - 10_000, 120_000);
   const frames = await framesFrom(page, start.counter + FPS, 3 * FPS);
   assertContinuous(frames, FPS);
   // Only requests with an answer count, because a player also aborts requests.

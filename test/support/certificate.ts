@@ -3,6 +3,7 @@
  */
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { once } from 'node:events';
+import { renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
@@ -66,10 +67,15 @@ export function makeCertificate(options: TestCertificateOptions = {}): TestCerti
   };
 }
 
-/** Writes a certificate to `cert.pem` and `key.pem` in a folder, and replaces older ones. Returns the settings that name the files. */
+/**
+ * Writes a certificate to `cert.pem` and `key.pem` in a folder, and replaces older ones as quickly as can be, so that nobody takes the time in
+ * between for a pair that does not fit. Returns the settings that name the files.
+ */
 export async function writeCertificate(folder: string, { cert, key }: TestCertificate) {
   const files = { MILLRACE_TLS_CERT: join(folder, 'cert.pem'), MILLRACE_TLS_KEY: join(folder, 'key.pem') };
-  await Promise.all([writeFile(files.MILLRACE_TLS_CERT, cert), writeFile(files.MILLRACE_TLS_KEY, key)]);
+  const written = Object.values(files).map((path) => [`${path}.new`, path] as const);
+  await Promise.all([cert, key].map((text, index) => writeFile(written[index]![0], text)));
+  for (const [from, to] of written) renameSync(from, to);
   return files;
 }
 
