@@ -2,7 +2,7 @@
  * The npm package as its users have it: packed as npm would publish it, and installed into an empty folder.
  */
 import { execFile } from 'node:child_process';
-import { readdir } from 'node:fs/promises';
+import { mkdir, readdir, readFile, symlink } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -48,4 +48,22 @@ export async function install(
 ): Promise<Installation> {
   const printed = await npm(folder, ['install', '--prefer-offline', ...options, tarball], node);
   return { ...printed, launcher: join(folder, 'node_modules/millrace/bin/millrace.js') };
+}
+
+/**
+ * Unpacks the package and links what it depends on to the dependencies of this clone. That takes a tenth of the CPU time of an installation, and
+ * lacks the same: the code of the package finds nothing that its manifest does not name.
+ * @returns the path of its launcher
+ */
+export async function unpack(folder: string, tarball: string): Promise<string> {
+  const unpacked = join(folder, 'node_modules/millrace');
+  await mkdir(unpacked, { recursive: true });
+  await promisify(execFile)('tar', ['-xzf', tarball, '--strip-components=1', '-C', unpacked]);
+  const manifest = JSON.parse(await readFile(join(unpacked, 'package.json'), 'utf8')) as Record<string, object>;
+  for (const name of Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies })) {
+    const link = join(folder, 'node_modules', name);
+    await mkdir(dirname(link), { recursive: true });
+    await symlink(join(ROOT, 'node_modules', name), link);
+  }
+  return join(unpacked, 'bin/millrace.js');
 }

@@ -1,28 +1,25 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { type Installation, install, npm, pack } from './installed-package.ts';
+import { npm, pack, unpack } from './installed-package.ts';
 import { dataFolder, run, serve } from './millrace.ts';
 import { needsOldNode, oldNode } from './old-node.ts';
 
-// `npm run test:installs` tries more ways of installing, on every Node that npm has.
+// `npm run test:installs` installs it, in several ways and on every Node that npm has.
 
 const ROOT = join(import.meta.dirname, '../..');
 let folder: string;
-let installation: Installation;
+let launcher: string;
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'millrace-package-'));
-  const target = join(folder, 'installed');
-  await mkdir(target);
-  installation = await install(target, await pack(folder), ['--omit=dev', '--ignore-scripts']);
+  launcher = await unpack(join(folder, 'installed'), await pack(folder));
 });
 after(() => rm(folder, { recursive: true }));
 
-test('the package installed into an empty folder works, and contains no tests, benches or sources', async (t) => {
-  const { launcher } = installation;
+test('the package with its dependencies works in an empty folder, and contains no tests, benches or sources', async (t) => {
   const { http, child, finished } = await serve(t, { launcher, settings: { DATA_DIR: await dataFolder(t) } });
   assert.equal((await fetch(`${http}/healthz`)).status, 200);
   for (const path of [
@@ -51,17 +48,16 @@ test('the package installed into an empty folder works, and contains no tests, b
 });
 
 test('the server of the package can run from a bundle', async (t) => {
-  const { bundleOf } = (await import(join(installation.launcher, '../bundle.js'))) as {
+  const { bundleOf } = (await import(join(launcher, '../bundle.js'))) as {
     bundleOf: (main: string, cache: string) => Promise<string | undefined>;
   };
-  assert.ok(await bundleOf(join(installation.launcher, '../../dist/cli/main.js'), await dataFolder(t)));
+  assert.ok(await bundleOf(join(launcher, '../../dist/cli/main.js'), await dataFolder(t)));
 });
 
 test(
   'under a Node that is too old the package says in one sentence what to install, and then runs',
   needsOldNode,
   async (t) => {
-    const { launcher } = installation;
     const { code, stdout, stderr } = await run(['serve'], { launcher, node: oldNode! });
     assert.equal(code, 1);
     assert.equal(stdout, '');

@@ -19,11 +19,17 @@ const PROCESSES = Number(process.env.MILLRACE_TEST_PROCESSES ?? 3);
 const ALL = '{bench,src,test,web}/**/*.test.ts';
 /** The end-to-end tests. All others are unit tests. */
 const END_TO_END = 'test/{cli,e2e,ingest}/*.test.ts';
-/** The slowest files. They run first, so that none of them is left running alone at the end. */
+/**
+ * The slowest files, and those that mostly wait. They run first, so that none of them is left running alone at the end, and others use the cores
+ * meanwhile.
+ */
 const FIRST = [
   'test/e2e/{recordings-viewers,cluster-faults*,playback-rights,codecs,players,pauses,renditions,recordings,dashboard*}.test.ts',
   'src/transcode/process-transcoder.test.ts',
   'src/store/engines/*.test.ts',
+  'test/e2e/{transcoder-faults,browser,player-page,caches,cluster,tls,events,lifecycle,openapi}.test.ts',
+  'test/cli/package.test.ts',
+  'test/suite/main.test.ts',
 ];
 
 const all = globSync(ALL, { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
