@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { describe, test } from 'node:test';
+import { after, describe, test } from 'node:test';
 import { Migrator } from 'kysely/migration';
 import { Client } from 'pg';
 import { kyselyOn as kyselyOnPostgres } from '#store/engines/postgres/dialect.ts';
@@ -11,7 +11,12 @@ import { kyselyOn } from '#store/engines/sqlite/dialect.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { needs } from '../support/tools.ts';
-import { dataFolder, makeStore, run, serve, storeFolder } from './millrace.ts';
+import { CommandLines } from './command-line.ts';
+import { dataFolder, makeStore, serve, storeFolder } from './millrace.ts';
+
+const commandLines = new CommandLines();
+const { run } = commandLines;
+after(() => commandLines[Symbol.asyncDispose]());
 
 describe('millrace migrate', () => {
   test('prints what it does, and then that there is nothing to do', async (t) => {

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { test } from 'node:test';
-import { LAUNCHER, run, storeFolder } from './millrace.ts';
+import { after, test } from 'node:test';
+import { CommandLines } from './command-line.ts';
+import { LAUNCHER, run as runProcess, storeFolder } from './millrace.ts';
+
+const commandLines = new CommandLines();
+const { run } = commandLines;
+after(() => commandLines[Symbol.asyncDispose]());
 
 const NO_FULL_DISK = existsSync('/dev/full') ? false : 'this system has no /dev/full';
 
@@ -38,7 +43,7 @@ test('keys are created, listed without their secrets, and revoked', async (t) =>
 test('a key whose secret cannot be written is revoked', { skip: NO_FULL_DISK }, async (t) => {
   const settings = { DATA_DIR: await storeFolder(t) };
   const create = `"${process.execPath}" "${LAUNCHER}" keys create --name laptop --user ann > /dev/full`;
-  const { code, stderr } = await run([], { settings, command: ['sh', '-c', create] });
+  const { code, stderr } = await runProcess([], { settings, command: ['sh', '-c', create] });
   assert.equal(code, 1);
   assert.match(
     stderr,

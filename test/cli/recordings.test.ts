@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { type MediaPath, newMediaPath, newSessionId, type SessionId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
@@ -13,7 +13,12 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { audioTrack, Feed, videoTrack } from '#test/support/hls-feed.ts';
 import { RECORDERS } from '#test/support/recording-studio.ts';
 import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
-import { run, storeFolder } from './millrace.ts';
+import { CommandLines } from './command-line.ts';
+import { storeFolder } from './millrace.ts';
+
+const commandLines = new CommandLines();
+const { run } = commandLines;
+after(() => commandLines[Symbol.asyncDispose]());
 
 /** Records some seconds into a folder, as the server does. */
 async function record(folder: string, { id, path }: { readonly id: SessionId; readonly path: MediaPath }) {

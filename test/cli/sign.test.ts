@@ -1,14 +1,19 @@
 import assert from 'node:assert/strict';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { type TestContext, test } from 'node:test';
+import { after, type TestContext, test } from 'node:test';
 import { decodeJwt, importSPKI, jwtVerify } from 'jose';
 import { pemOf } from '#domain/signing-key.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someSigningPair } from '#test/support/playback-rights.ts';
 import { someReceipt, someStream, someUser } from '#test/support/sample-records.ts';
-import { run, storeFolder } from './millrace.ts';
+import { CommandLines } from './command-line.ts';
+import { storeFolder } from './millrace.ts';
+
+const commandLines = new CommandLines();
+const { run } = commandLines;
+after(() => commandLines[Symbol.asyncDispose]());
 
 /** A store with a stream under the policy `jwt`. */
 async function setUp(t: TestContext) {

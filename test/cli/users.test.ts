@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { test } from 'node:test';
+import { after, test } from 'node:test';
 import { QUOTA_NAMES } from '#domain/quotas.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
-import { run, storeFolder } from './millrace.ts';
+import { CommandLines } from './command-line.ts';
+import { storeFolder } from './millrace.ts';
+
+const commandLines = new CommandLines();
+const { run } = commandLines;
+after(() => commandLines[Symbol.asyncDispose]());
 
 test('users are created, listed, suspended, resumed, promoted and demoted, each with an entry of the operator', async (t) => {
   const dataDir = await storeFolder(t);

@@ -2,25 +2,34 @@
  * The health of a stream, as its owner sees it: what a real encoder sends, which renditions are made, and which warnings there are.
  */
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import type { SamplesSchema } from '#api/schemas/sample.ts';
 import type { StreamSchema } from '#api/schemas/stream.ts';
 import { startEncoder } from '../support/external-encoder.ts';
-import { startPublisher } from '../support/publisher.ts';
-import { CHEAP, startServerProcess } from '../support/server.ts';
+import { readFlvTags } from '../support/flv-file.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import { CHEAP } from '../support/server.ts';
+import { inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 type Health = Static<typeof HealthSchema>;
+
+/** What is measured is read by timers of real time, each of which has a turn in this time. */
+const PACE_MS = 300;
 
 const near = (actual: number | undefined, expected: number, tolerance: number, what: string) =>
   assert.ok(actual !== undefined && Math.abs(actual / expected - 1) < tolerance, `${what} is ${actual}`);
 
 suite('the health of a stream', () => {
   test('is measured while the stream is live, names its problems, and is null before and after', async () => {
-    await using server = await startServerProcess({ settings: CHEAP });
+    await using server = await startSteppedServer({ settings: CHEAP });
     const small = { name: 'small', bitrate: 300_000, fps: 15, width: 320, height: 180 };
     const huge = { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1920, height: 1080 };
     const created = await server.api.createStream({ profiles: [small, huge] });
@@ -29,19 +38,18 @@ suite('the health of a stream', () => {
     assert.deepEqual([(await read()).isHealthy, (await read()).issues], [null, null]);
     assert.equal((await thumbnail()).status, 404);
 
-    await using publisher = await startPublisher({
-      url: server.rtmpUrl(created.streamKey),
-      video: { gop: 180, bitrateBps: 800_000 },
-    });
-    const live = await waitFor(
-      async () => {
-        const stream = await read();
-        const { source, renditions } = stream.health ?? {};
-        const isTranscoded = renditions?.every(({ state, video }) => state === 'running' && video?.fps !== undefined);
-        return source?.video?.keyframeInterval !== undefined && isTranscoded ? stream : undefined;
-      },
-      { what: 'the second keyframe, after 6 s, and the rendition' },
-    );
+    const media = await recordMedia({ durationS: 8, video: { gop: 180, bitrateBps: 800_000 } });
+    await using client = await server.connect(created);
+    let live: Awaited<ReturnType<typeof read>> | undefined;
+    const afterStep = async () => {
+      const stream = await read();
+      const { source, renditions } = stream.health ?? {};
+      const isTranscoded = renditions?.every(({ state, video }) => state === 'running' && video?.fps !== undefined);
+      if (source?.video?.keyframeInterval !== undefined && isTranscoded) live ??= stream;
+      await sleep(PACE_MS);
+    };
+    await server.send(client, { stream: created, sendings: inTime(media), stepMs: 500, afterStep });
+    assert.ok(live !== undefined, 'the second keyframe came after 6 s, and the rendition');
     assert.equal(live.isHealthy, false);
     assert.deepEqual(live.issues, ['no keyframe for 4.0 s; set the encoder to 2 s']);
     const { encoder, source, renditions, leftOut, transcoder, warnings } = live.health as Health;
@@ -71,26 +79,33 @@ suite('the health of a stream', () => {
     const playback = await (await fetch(`${server.url}/api/playback/${created.playbackId}`)).text();
     assert.ok(playback.includes(`${server.url}/hls/${created.playbackId}/thumbnail.jpg`), playback);
 
-    await publisher.stop();
+    client.unpublish(created.streamKey);
     await waitFor(async () => !(await read()).isActive, { what: 'the end' });
     const { isHealthy, issues, health } = await read();
     assert.deepEqual([isHealthy, issues, health], [null, null, undefined]);
   });
 
   test('warns about a video that is black, and keeps samples of the received media', needs('ffmpeg'), async () => {
-    await using server = await startServerProcess({ settings: CHEAP });
+    await using server = await startSteppedServer({ settings: CHEAP });
     const small = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
-    const { id, streamKey } = await server.api.createStream({ profiles: [small] });
-    const picture = ['-re', '-f', 'lavfi', '-i', 'color=black:size=640x360:rate=30'];
+    const stream = await server.api.createStream({ profiles: [small] });
+    const { id } = stream;
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, 'black.flv');
+    const picture = ['-f', 'lavfi', '-i', 'color=black:size=640x360:rate=30'];
     const sound = ['-f', 'lavfi', '-i', 'sine'];
     const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-    const to = ['-f', 'flv', server.rtmpUrl(streamKey)];
-    await using _encoder = startEncoder('ffmpeg', [...picture, ...sound, ...codecs, ...to]);
-    const black = await waitFor(
-      async () => (await server.api.getStream(id)).health?.warnings.find(({ code }) => code === 'video_black'),
-      { what: 'the warning', timeoutMs: 60_000 },
-    );
-    assert.ok(black.actual! >= 10, `${black.actual}`);
+    await using encoder = startEncoder('ffmpeg', ['-nostdin', ...picture, ...sound, ...codecs, '-t', '16', file]);
+    assert.equal((await encoder.ended).code, 0);
+    await using client = await server.connect(stream);
+    let black: Health['warnings'][number] | undefined;
+    const afterStep = async () => {
+      black ??= (await server.api.getStream(id)).health?.warnings.find(({ code }) => code === 'video_black');
+      await sleep(PACE_MS);
+    };
+    const sendings = inTime(readFlvTags(await readFile(file)));
+    await server.send(client, { stream, sendings, stepMs: 500, afterStep });
+    assert.ok(black !== undefined, 'the warning came');
     const answer = await server.api.request('GET', `/stream/${id}/sessions`);
     const [session] = (await answer.json()) as { readonly id: string }[];
     const read = await server.api.request('GET', `/session/${session!.id}/samples`);
