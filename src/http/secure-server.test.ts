@@ -18,13 +18,16 @@ import { fingerprintAt, makeCertificate, writeCertificate } from '#test/support/
 import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
+/** By default no host gets back what it has used up, however long a test takes. */
+const STOPPED: Clock = { now: () => ms(0), monotonic: () => ms(0) };
+
 /** A server with its own certificate. Routes may be added until it listens. */
 async function serverOf(
   t: TestContext,
   {
     maxConnections = 100,
     trustedProxies = [],
-    clock,
+    clock = STOPPED,
   }: { maxConnections?: number; trustedProxies?: readonly string[]; clock?: Clock } = {},
 ) {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-tls-'));
@@ -36,7 +39,7 @@ async function serverOf(
   });
   const settings = { maxConnections, trustedProxies, publicUrl: undefined };
   const metrics = createMetrics();
-  const http = createHttp({ settings, logger: silentLogger, metrics, certificate, ...(clock && { clock }) });
+  const http = createHttp({ settings, logger: silentLogger, metrics, certificate, clock });
   const clients: { destroy(): void }[] = [];
   t.after(async () => {
     for (const client of clients) client.destroy();

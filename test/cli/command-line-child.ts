@@ -8,7 +8,9 @@ import type { CommandLine, CommandLineEnd } from './command-line.ts';
 const MAIN = new URL('../../src/cli/main.ts', import.meta.url).href;
 let count = 0;
 
-process.on('message', async ({ args, environment }: CommandLine) => {
+process.on('message', (commandLine: CommandLine) => void run(commandLine));
+
+async function run({ args, environment }: CommandLine): Promise<void> {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
   process.argv.splice(2, Number.POSITIVE_INFINITY, ...args);
@@ -29,7 +31,7 @@ process.on('message', async ({ args, environment }: CommandLine) => {
   const code = Number(process.exitCode);
   process.exitCode = undefined;
   process.send!({ code, ...printed } satisfies CommandLineEnd);
-});
+}
 
 /** What keeps a process running, besides the channel to the test and the timer of the wait itself. */
 function openResources(): readonly string[] {

@@ -138,7 +138,7 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
       }));
 
     it(`floods with ${what} as a publisher`, () =>
-      survives('flood', async (client, server) => {
+      survives('flood', async (client) => {
         await client.handshake();
         client.command('connect', new Map([['app', 'live']]));
         await client.publish(GOOD_KEY);
@@ -147,13 +147,13 @@ describe('one connection and nothing else ends when it', { concurrency: true }, 
   }
 
   it('aborts three messages before it publishes, each of which made the server allocate 64 kB', () =>
-    survives('flood', async (client, server) => {
+    survives('flood', async (client) => {
       await client.handshake();
       client.raw(Buffer.concat(Array.from({ length: 3 }, () => BEGIN_AND_ABORT)));
     }));
 
   it('aborts eleven messages in a second as a publisher', () =>
-    survives('flood', async (client, server) => {
+    survives('flood', async (client) => {
       await client.handshake();
       client.command('connect', new Map([['app', 'live']]));
       await client.publish(GOOD_KEY);

@@ -37,12 +37,10 @@ const PASSWORD = 'secret-of-the-databases-of-tests';
 
 /**
  * Options of `initdb`. Files need not be flushed to the disk, because no cluster is used again after a power failure. Passwords are hashed
- * once and not 4096 times, which each new connection would repeat.
+ * once and not 4096 times, which every client would repeat for each connection.
  */
-const CLUSTER = [
-  ...['-U', USER, '--auth=scram-sha-256', '--set=scram_iterations=1'],
-  ...['--no-sync', '--wal-segsize=1', '-E', 'UTF8', '--locale=C'],
-];
+const CLUSTER =
+  `-U ${USER} --auth=scram-sha-256 --set=scram_iterations=1 --no-sync --wal-segsize=1 -E UTF8 --locale=C`.split(' ');
 /** Where a new cluster is kept, of which others are copies. */
 const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace');
 

@@ -85,7 +85,7 @@ const LIMIT_MS = PATIENT.writeTimeoutMs;
 function stoppedTime(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   let passedMs = 0;
-  const clock: Clock = { now: systemClock.now, monotonic: () => ms(passedMs) };
+  const clock: Clock = { now: () => systemClock.now(), monotonic: () => ms(passedMs) };
   return {
     clock,
     passLimit: () => {
