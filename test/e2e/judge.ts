@@ -66,6 +66,7 @@ export function assertRules(
   const violations: Violation[] = watched.moments.flatMap(({ before, behind }) =>
     checkPresentation(before, { ...options, behind }),
   );
+  assert.ok(watched.moments.length > 0, 'the renditions were compared at some moment');
   const uris = [...watched.renditions.keys()];
   for (const [uri, viewing] of watched.renditions) {
     const others = uris.filter((each) => each !== uri).map((each) => each.slice(each.lastIndexOf('/') + 1));
@@ -181,6 +182,7 @@ export function assertMedia(viewing: Viewing): number {
       assertIndependence(track, segment);
     }
   }
+  assert.ok(runs.length > 0, `${viewing.url} has no media`);
   assert.ok(Math.max(...epochs) - Math.min(...epochs) <= DATE_ROUNDING_MS, `dates drift: ${epochs.join(' ')}`);
   return epochs[0]!;
 }
@@ -291,6 +293,7 @@ export function measuredRates(viewing: Viewing): { readonly peakBps: number; rea
   const counted = runs.filter(
     ({ durationS }) => durationS >= targetDurationS / 2 && durationS <= targetDurationS * 1.5,
   );
+  assert.ok(counted.length > 0, 'there are segments to measure');
   return { peakBps: Math.max(...counted.map(({ bps }) => bps)), averageBps: rate(0, segments.length).bps };
 }
 

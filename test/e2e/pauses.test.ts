@@ -3,13 +3,13 @@
  * shown at every time, and audio continues.
  */
 import assert from 'node:assert/strict';
-import { describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { ProfileObject } from '../support/api-client.ts';
 import type { Decoded } from '../support/decode.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { CHEAP } from '../support/server.ts';
-import { inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { inTime, type SteppedServer, startSteppedServer } from '../support/stepped-server.ts';
 import {
   assertEveryFrame,
   assertLoaded,
@@ -43,8 +43,15 @@ interface Run {
   readonly profiles?: readonly ProfileObject[];
   readonly hasSound?: boolean;
   readonly fps?: VideoJob['fps'];
-  readonly settings?: Readonly<Record<string, string>>;
+  readonly server?: SteppedServer;
 }
+
+/** One server for most sessions, of which one at a time is live. */
+let shared: SteppedServer;
+before(async () => {
+  shared = await startSteppedServer({ settings: CHEAP });
+});
+after(() => shared?.[Symbol.asyncDispose]());
 
 async function record({
   pauses,
@@ -52,16 +59,20 @@ async function record({
   profiles = PROFILES,
   hasSound = true,
   fps = { num: FPS, den: 1 },
-  settings = {},
+  server = shared,
 }: Run): Promise<Watched> {
   const media = await recordMedia({
     video: { width: 320, height: 180, fps, gop: Math.ceil((2 * fps.num) / fps.den), bitrateBps: 300_000, pauses },
     ...(hasSound ? {} : { audio: false }),
     durationS,
   });
-  await using server = await startSteppedServer({ settings: { ...CHEAP, ...settings } });
   const stream = await server.api.createStream({ profiles });
-  return await publishWatched(server, stream, inTime(media), { variants: profiles.length + 1, stepMs: STEP_MS });
+  return await publishWatched(server, stream, inTime(media), {
+    variants: profiles.length + 1,
+    stepMs: STEP_MS,
+    // Without audio, only the time shows that no frame comes.
+    isPaced: (atMs) => !hasSound && pauses.some(({ fromS, untilS }) => fromS * 1000 <= atMs && atMs <= untilS * 1000),
+  });
 }
 
 /** The number of the newest frame that had been drawn at a given time. */
@@ -113,7 +124,7 @@ function wholeRenditions(
   });
 }
 
-describe('a source of few frames per second', { concurrency: 2 }, () => {
+describe('a source of few frames per second', () => {
   for (const fps of [
     { num: 1, den: 2 },
     { num: 1, den: 1 },
@@ -134,7 +145,7 @@ describe('a source of few frames per second', { concurrency: 2 }, () => {
   }
 });
 
-describe('a source that declares thirty frames per second and sends', { concurrency: 2 }, () => {
+describe('a source that declares thirty frames per second and sends', () => {
   for (const rate of [2, 3]) {
     test(`${rate}, has as many in its renditions, each in its time, without a gap`, async () => {
       const durationS = 8;
@@ -157,13 +168,13 @@ describe('a source that declares thirty frames per second and sends', { concurre
   }
 });
 
-describe('a source that sends no frames for a while', { concurrency: 2 }, () => {
+describe('a source that sends no frames for a while', () => {
   test('has renditions without a gap that repeat the last frame, however long the pause is, and audio throughout', async () => {
     const run = {
-      durationS: 18,
+      durationS: 13,
       pauses: [
-        { fromS: 3, untilS: 5.5 },
-        { fromS: 8, untilS: 16 },
+        { fromS: 2.5, untilS: 4.5 },
+        { fromS: 6.5, untilS: 11.5 },
       ],
     };
     const watched = await record(run);
@@ -177,7 +188,7 @@ describe('a source that sends no frames for a while', { concurrency: 2 }, () => 
   });
 
   test('has repeated frames in the renditions also without audio', async () => {
-    const run = { durationS: 15, pauses: [{ fromS: 4, untilS: 13 }], hasSound: false };
+    const run = { durationS: 9, pauses: [{ fromS: 2.5, untilS: 7.5 }], hasSound: false };
     const watched = await record(run);
     const [all, half] = wholeRenditions(watched, ['all', 'half'], VARIABLE);
     assertHeld(await decodeOnlyRun(all!), FPS, run);
@@ -186,8 +197,9 @@ describe('a source that sends no frames for a while', { concurrency: 2 }, () => 
 
   test('plays without renditions, with each of its frames shown until the next', async () => {
     // A frame can last as long as its segment may.
-    const settings = { MILLRACE_SEGMENT_TARGET_DURATION_S: '4' };
-    const run = { durationS: 10, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [], settings };
+    const settings = { ...CHEAP, MILLRACE_SEGMENT_TARGET_DURATION_S: '4' };
+    await using server = await startSteppedServer({ settings });
+    const run = { durationS: 9, pauses: [{ fromS: 4.5, untilS: 7 }], profiles: [], server };
     const watched = await record(run);
     const [source, audio] = wholeRenditions(watched, ['source', 'audio'], VARIABLE);
     const { frames, complaints } = await decodeOnlyRun(source!);

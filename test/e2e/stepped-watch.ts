@@ -5,11 +5,12 @@ import type { CreatedStream } from '../support/api-client.ts';
 import type { MediaPlaylist } from '../support/hls-playlist.ts';
 import type { Sending, SteppedPublish, SteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { get, startWatching, type Watched, type Watching } from './viewer.ts';
+import { startWatching, type Watched, type Watching } from './viewer.ts';
 
 /** A time limit that is far longer than any of these runs. */
-const TIME_LIMIT_MS = 240_000;
-const MOMENT_EVERY_MS = 500;
+const TIME_LIMIT_MS = 400_000;
+/** How often all media playlists are compared, by the server's clock. */
+const MOMENT_EVERY_MS = 1000;
 
 /** The length of media that is enough for a viewer to start, whatever is transcoded. */
 const STARTS_AFTER_MS = 2500;
@@ -18,7 +19,10 @@ const ENCODED_WITHIN_MS = 900;
 
 /** A viewer that a publish waits for. */
 export interface SteppedViewer {
-  /** Waits until nothing is left to get for this viewer and all others of the server: it holds every request they have made. */
+  /**
+   * Waits until nothing is left to get for this viewer and all others of the server: it holds every request they have made. Then compares
+   * all media playlists, if that was not done in the last second of the server's clock.
+   */
   keepsUp(): Promise<void>;
   /** Waits until the viewer knows of media from that moment of the server's clock in the rendition of that name. */
   reaches(name: string, atMs: number): Promise<void>;
@@ -36,16 +40,20 @@ export function startSteppedViewer(
 ): SteppedViewer {
   const viewing = startWatching(server.playlistUrl(playbackId), {
     signal: AbortSignal.timeout(TIME_LIMIT_MS),
-    momentEveryMs: MOMENT_EVERY_MS,
+    momentEveryMs: 'on_request',
     variants,
   });
   const audience = audiences.get(server) ?? [];
   audiences.set(server, [...audience, viewing]);
+  let momentAt = Number.NEGATIVE_INFINITY;
   return {
     watched: viewing.watched,
     keepsUp: async () => {
-      const isHeld = async () => outstandingAt(server) === (await heldBy(server));
+      const isHeld = async () => outstandingAt(server) === (await server.heldRequests());
       await waitFor(isHeld, { what: 'the viewers to keep up', timeoutMs: TIME_LIMIT_MS });
+      if (!viewing.hasAll || server.clock.monotonic() - momentAt < MOMENT_EVERY_MS) return;
+      momentAt = server.clock.monotonic();
+      await viewing.takeMoment();
     },
     reaches: async (name, atMs) => {
       const hasReached = () => {
@@ -58,7 +66,7 @@ export function startSteppedViewer(
 }
 
 /** How a publish is watched. */
-export interface SteppedWatchOptions extends Pick<SteppedPublish, 'beginsAtMs' | 'stepMs' | 'isUnaided'> {
+export interface SteppedWatchOptions extends Pick<SteppedPublish, 'beginsAtMs' | 'stepMs' | 'isPaced' | 'isUnaided'> {
   /** How many variants the viewer waits for before it starts. */
   readonly variants?: number;
   /** Whether the audio is transcoded, which the server does not count as lag. */
@@ -101,9 +109,4 @@ function endMs({ segments }: MediaPlaylist): number {
   const { programDateTime, durationS, uri, parts } = segments.at(-1)!;
   const lastsS = uri === undefined ? parts.reduce((sum, part) => sum + part.durationS, 0) : durationS;
   return Date.parse(programDateTime!) + lastsS * 1000;
-}
-
-async function heldBy({ metricsUrl }: SteppedServer): Promise<number> {
-  const { body } = await get(metricsUrl);
-  return Number(/^millrace_held_requests_count (\d+)$/m.exec(body.toString())?.[1]);
 }

@@ -58,14 +58,19 @@ export interface Watching {
   readonly newest: ReadonlyMap<string, MediaPlaylist>;
   /** How many playlists of each rendition have come by now, by the same URI. */
   readonly reloads: ReadonlyMap<string, number>;
-  /** Resolves at EXT-X-ENDLIST, or when the signal aborts. */
+  /** Whether a playlist of every rendition has come. */
+  readonly hasAll: boolean;
+  /** Loads all media playlists at once, twice, for {@link Watched.moments}. Call it when the viewer has all renditions. */
+  takeMoment(): Promise<void>;
+  /** Resolves at EXT-X-ENDLIST, or when the signal aborts. Rejects when the signal is a timeout, because the end was not seen. */
   readonly watched: Promise<Watched>;
 }
 
 /** How to watch. */
 export interface WatchOptions {
   readonly signal: AbortSignal;
-  readonly momentEveryMs?: number;
+  /** How often moments are taken by themselves, in milliseconds, or `on_request`. */
+  readonly momentEveryMs?: number | 'on_request';
   /** How many variants the multivariant playlist must name before the viewer starts. */
   readonly variants?: number;
 }
@@ -133,7 +138,13 @@ export function startWatching(indexUrl: string, options: WatchOptions): Watching
     newest.set(uri, playlist);
     reloads.set(uri, (reloads.get(uri) ?? 0) + 1);
   };
-  const watched = watchAll(indexUrl, options, { request, onReload });
+  let taking: (() => Promise<void>) | undefined;
+  let uris: readonly string[] = [];
+  const onStart = (all: readonly string[], takeMoment: () => Promise<void>) => {
+    uris = all;
+    taking = takeMoment;
+  };
+  const watched = watchAll(indexUrl, options, { request, onReload, onStart });
   return {
     get outstanding() {
       return outstanding;
@@ -142,6 +153,13 @@ export function startWatching(indexUrl: string, options: WatchOptions): Watching
     get reloads() {
       return new Map(reloads);
     },
+    get hasAll() {
+      return uris.length > 0 && newest.size === uris.length;
+    },
+    takeMoment: async () => {
+      if (taking === undefined) throw new Error('the viewer has not started');
+      await taking();
+    },
     watched,
   };
 }
@@ -149,12 +167,14 @@ export function startWatching(indexUrl: string, options: WatchOptions): Watching
 interface Hooks {
   readonly request: (url: string) => Promise<Answer>;
   readonly onReload: (uri: string, playlist: MediaPlaylist) => void;
+  /** Called with the URIs of all media playlists. */
+  readonly onStart: (uris: readonly string[], takeMoment: () => Promise<void>) => void;
 }
 
 async function watchAll(
   indexUrl: string,
   { signal, momentEveryMs = MOMENT_EVERY_MS, variants = 1 }: WatchOptions,
-  { request, onReload }: Hooks,
+  { request, onReload, onStart }: Hooks,
 ): Promise<Watched> {
   const failures: string[] = [];
   const load = async (url: string): Promise<Answer | undefined> => {
@@ -184,15 +204,19 @@ async function watchAll(
     if (answers.some((answer) => answer === undefined)) return undefined;
     return new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()]));
   };
+  const takeMoment = async () => {
+    const [before, behind] = [await loadAll(), await loadAll()];
+    if (before !== undefined && behind !== undefined) moments.push({ before, behind });
+    const again = await load(indexUrl);
+    if (again !== undefined) multivariant.push(again);
+  };
   const takeMoments = async () => {
-    while (!signal.aborted && !ended.signal.aborted) {
-      const [before, behind] = [await loadAll(), await loadAll()];
-      if (before !== undefined && behind !== undefined) moments.push({ before, behind });
-      const again = await load(indexUrl);
-      if (again !== undefined) multivariant.push(again);
+    while (momentEveryMs !== 'on_request' && !signal.aborted && !ended.signal.aborted) {
+      await takeMoment();
       await sleep(momentEveryMs, undefined, { signal: AbortSignal.any([signal, ended.signal]) }).catch(() => {});
     }
   };
+  onStart(uris, takeMoment);
   const watchRenditions = async () => {
     const viewings = await Promise.all(
       uris.map((uri) =>
@@ -207,6 +231,7 @@ async function watchAll(
     return viewings;
   };
   const [viewings] = await Promise.all([watchRenditions(), takeMoments()]);
+  if (signal.aborted && (signal.reason as Error).name === 'TimeoutError') throw signal.reason;
   // How old the last one is depends on the machine, but what is measured may be announced at the end only.
   const last = signal.aborted ? undefined : await load(indexUrl);
   if (last !== undefined) multivariant.push(last);

@@ -19,15 +19,27 @@ type EndReason = PublisherReport['reason'];
 const stopping = new AbortController();
 const messages: string[] = [];
 
+/** Recordings are made one after the other, so that FFmpeg's messages belong to the right one. */
+let last = Promise.resolve();
+
 process.on('message', (command: PublisherCommand) => {
-  if (command.type === 'stop') stopping.abort();
-  else void run(command.job);
+  switch (command.type) {
+    case 'publish':
+      void run(command.job).then(() => process.disconnect?.());
+      break;
+    case 'record':
+      last = last.then(() => run(command.job));
+      break;
+    case 'stop':
+      stopping.abort();
+  }
 });
 // The test has ended, so nobody needs this stream any more.
 process.once('disconnect', () => process.exit());
 
 async function run(job: PublisherJob): Promise<void> {
   const key = job.url.slice(job.url.lastIndexOf('/') + 1);
+  messages.length = 0;
   Log.setCallback((_level, message) => void messages.push(message.replaceAll(key, '[key]').trim()), {
     maxLevel: AV_LOG_ERROR,
   });
@@ -37,7 +49,6 @@ async function run(job: PublisherJob): Promise<void> {
   await sleep(0);
   const { user, system } = process.cpuUsage();
   send({ type: 'ended', report: { reason, messages, ...progress, cpuMs: (user + system) / 1000 } });
-  process.disconnect?.();
 }
 
 async function publish(job: PublisherJob, progress: { frames: number; worstDelayMs: number }): Promise<EndReason> {

@@ -54,8 +54,14 @@ export interface AudioJob {
   readonly bitrateBps: number;
 }
 
-/** A message to the child: first the job, later perhaps `stop`, after which it ends like an encoder whose stop button was pressed. */
-export type PublisherCommand = { readonly type: 'publish'; readonly job: PublisherJob } | { readonly type: 'stop' };
+/**
+ * A message to the child: either one job, and later perhaps `stop`, after which it ends like an encoder whose stop button was pressed, or any
+ * number of recordings, each of which is answered with `ended`.
+ */
+export type PublisherCommand =
+  | { readonly type: 'publish'; readonly job: PublisherJob }
+  | { readonly type: 'stop' }
+  | { readonly type: 'record'; readonly job: PublisherJob };
 
 /** A message from the child. */
 export type PublisherEvent =

@@ -5,7 +5,14 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import type { AudioJob, PublisherCommand, PublisherEvent, PublisherReport, VideoJob } from './publisher-protocol.ts';
+import type {
+  AudioJob,
+  PublisherCommand,
+  PublisherEvent,
+  PublisherJob,
+  PublisherReport,
+  VideoJob,
+} from './publisher-protocol.ts';
 
 export type { PublisherReport } from './publisher-protocol.ts';
 
@@ -21,8 +28,6 @@ export interface PublisherOptions {
   readonly durationS?: number;
   /** Timestamp of the first frame, in seconds. */
   readonly startTimeS?: number;
-  /** For files: whether to encode as fast as the machine can, and not in real time. */
-  readonly isFast?: boolean;
 }
 
 const VIDEO: VideoJob = {
@@ -69,24 +74,10 @@ export interface Publisher extends AsyncDisposable {
  * @throws {PublishRefusedError} when the server refuses the key, or nobody listens
  */
 export async function startPublisher(options: PublisherOptions): Promise<Publisher> {
-  const child = fork(join(import.meta.dirname, 'publisher-child.ts'), [], {
-    // The child gets no flags of the test runner. What FFmpeg prints is not part of any test's output.
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  });
+  const child = forkPublisher();
   const started = Promise.withResolvers<number>();
   const ended = watch(child, started);
-  tell(child, {
-    type: 'publish',
-    job: {
-      url: options.url,
-      isFast: options.isFast ?? false,
-      video: options.video === false ? undefined : { ...VIDEO, ...options.video },
-      audio: options.audio === false ? undefined : { ...AUDIO, ...options.audio },
-      durationS: options.durationS,
-      startTimeS: options.startTimeS ?? 0,
-    },
-  });
+  tell(child, { type: 'publish', job: jobOf(options) });
   const kill = () => {
     child.kill('SIGKILL');
     return ended;
@@ -100,6 +91,27 @@ export async function startPublisher(options: PublisherOptions): Promise<Publish
       return ended;
     },
     [Symbol.asyncDispose]: async () => void (await kill()),
+  };
+}
+
+/** Starts a child that waits for its job. */
+export function forkPublisher(): ChildProcess {
+  return fork(join(import.meta.dirname, 'publisher-child.ts'), [], {
+    // The child gets no flags of the test runner. What FFmpeg prints is not part of any test's output.
+    execArgv: [],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  });
+}
+
+/** The job with these options. @param isFast for files: whether to encode as fast as the machine can, and not in real time */
+export function jobOf(options: PublisherOptions, isFast = false): PublisherJob {
+  return {
+    url: options.url,
+    isFast,
+    video: options.video === false ? undefined : { ...VIDEO, ...options.video },
+    audio: options.audio === false ? undefined : { ...AUDIO, ...options.audio },
+    durationS: options.durationS,
+    startTimeS: options.startTimeS ?? 0,
   };
 }
 

@@ -1,25 +1,72 @@
 /**
- * Media that the test publisher encodes once, as fast as the machine can, for tests that send it themselves.
+ * Media that the encoder of the test publisher makes once, as fast as the machine can, for tests that send it themselves.
  */
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import type { ChildProcess } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FlvFileTag, readFlvTags } from './flv-file.ts';
-import { type PublisherOptions, startPublisher } from './publisher.ts';
+import { forkPublisher, jobOf, type PublisherOptions } from './publisher.ts';
+import type { PublisherCommand, PublisherEvent, PublisherReport } from './publisher-protocol.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** The encoding process, and the callers that wait for its answers, oldest first. */
+interface Recorder {
+  readonly child: ChildProcess;
+  readonly waiting: PromiseWithResolvers<PublisherReport>[];
+  idle?: NodeJS.Timeout;
+}
+
+/** A process is kept until it has been idle for this long, because starting one costs more CPU time than encoding a few seconds. */
+const IDLE_MS = 10_000;
+let running: Recorder | undefined;
 
 /** Encodes the given number of seconds. Returns all FLV tags in the order in which an encoder sends them over RTMP. */
 export async function recordMedia(
-  options: Omit<PublisherOptions, 'url' | 'isFast'> & { readonly durationS: number },
+  options: Omit<PublisherOptions, 'url'> & { readonly durationS: number },
 ): Promise<readonly FlvFileTag[]> {
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-test-'));
-  try {
-    const file = join(folder, 'recorded.flv');
-    await using publisher = await startPublisher({ ...options, url: file, isFast: true });
-    const { reason, messages } = await publisher.ended;
-    assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-    return readFlvTags(await readFile(file));
-  } finally {
-    await rm(folder, { recursive: true });
-  }
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, 'recorded.flv');
+  const { reason, messages } = await record({ type: 'record', job: jobOf({ ...options, url: file }, true) });
+  assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
+  return readFlvTags(await readFile(file));
+}
+
+async function record(command: PublisherCommand): Promise<PublisherReport> {
+  // After a crash, a process may have closed its channel before its end is known.
+  if (!running?.child.connected) running = start();
+  const { child, waiting, idle } = running;
+  clearTimeout(idle);
+  child.ref();
+  child.channel?.ref();
+  const answer = Promise.withResolvers<PublisherReport>();
+  waiting.push(answer);
+  child.send(command);
+  return await answer.promise;
+}
+
+function start(): Recorder {
+  const child = forkPublisher();
+  const recorder: Recorder = { child, waiting: [] };
+  child.on('message', (event: PublisherEvent) => {
+    if (event.type !== 'ended') return;
+    recorder.waiting.shift()?.resolve(event.report);
+    if (recorder.waiting.length > 0) return;
+    // It does not keep the test's process alive, and ends with it.
+    child.unref();
+    child.channel?.unref();
+    recorder.idle = setTimeout(() => end(recorder), IDLE_MS).unref();
+  });
+  const onEnd = (why: string) => {
+    if (running === recorder) running = undefined;
+    for (const { reject } of recorder.waiting.splice(0)) reject(new Error(`the encoder ended (${why})`));
+  };
+  child.on('error', ({ message }) => onEnd(message));
+  child.once('exit', (code, signal) => onEnd(String(signal ?? code)));
+  return recorder;
+}
+
+function end(recorder: Recorder): void {
+  if (running === recorder) running = undefined;
+  recorder.child.disconnect();
 }

@@ -9,7 +9,7 @@ import { ms } from '#lib/units.ts';
 import type { CreatedStream } from './api-client.ts';
 import type { FlvFileTag } from './flv-file.ts';
 import { RtmpClient } from './rtmp-client.ts';
-import { type ServerOptions, startServer, type TestServer } from './server.ts';
+import { type InnerServer, type ServerOptions, startServer, type TestServer } from './server.ts';
 import { waitFor } from './wait-for.ts';
 
 /** Milliseconds of media that are sent at once: less than a part, so that every part exists before the next one begins. */
@@ -19,7 +19,7 @@ const TURN_MS = 300;
 /** Rates are limited by the clock that a test moves, so the limits must not be reached. */
 const UNLIMITED = { MILLRACE_API_RATE_LIMIT: '0', MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0' };
 /** The longest wait for a transcoder to start, on a machine that may be busy. */
-const STEP_TIMEOUT_MS = 60_000;
+const STEP_TIMEOUT_MS = 120_000;
 
 /** Requests are held by the clock of the machine, which goes on while that of the test stands still. Longer than any test. */
 const HOLD_MS = 600_000;
@@ -60,6 +60,11 @@ export interface SteppedPublish {
   readonly beginsAtMs?: number;
   /** Milliseconds of media that are sent at once; {@link STEP_MS} by default. */
   readonly stepMs?: number;
+  /**
+   * Whether a step waits until the timers of sessions have had a turn. They run in real time, and only they notice that a source without
+   * audio sends no frames. No step by default.
+   */
+  readonly isPaced?: (atMs: number) => boolean;
   /** Whether a step is sent although the transcoder lags, because the test has ended or frozen it. No step by default. */
   readonly isUnaided?: (atMs: number) => boolean;
   /** Called after each step with the milliseconds since the start of the publish. The next step waits for it. */
@@ -67,7 +72,7 @@ export interface SteppedPublish {
 }
 
 /** A server whose clock stands still between steps. */
-export interface SteppedServer extends TestServer {
+export interface SteppedServer extends InnerServer {
   readonly clock: SteppedClock;
   /** Connects and publishes as an encoder does. */
   connect(stream: CreatedStream): Promise<RtmpClient>;
@@ -105,7 +110,15 @@ async function send(
   server: TestServer,
   clock: SteppedClock,
   client: RtmpClient,
-  { stream, sendings, beginsAtMs, stepMs = STEP_MS, isUnaided = () => false, afterStep }: SteppedPublish,
+  {
+    stream,
+    sendings,
+    beginsAtMs,
+    stepMs = STEP_MS,
+    isPaced = () => false,
+    isUnaided = () => false,
+    afterStep,
+  }: SteppedPublish,
 ): Promise<void> {
   let sent = 0;
   for (let atMs = 0; sent < sendings.length; atMs += stepMs) {
@@ -116,6 +129,7 @@ async function send(
     await client.heard();
     if (atMs === beginsAtMs) await waitFor(() => hasBegun(server, stream), { what: 'the session to begin' });
     clock.advance(stepMs);
+    if (isPaced(atMs)) await sleep(TURN_MS);
     const hasKeptUp = async () => isUnaided(atMs) || (await isIdle(server, stream));
     await waitFor(hasKeptUp, { what: 'the transcoder to keep up', timeoutMs: STEP_TIMEOUT_MS });
     await afterStep?.(atMs);
