@@ -2,12 +2,12 @@
  * Publishers with faulty timestamps or tracks: the session continues, playlists keep every rule, and all media that can be decoded is shown.
  */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { after, before, describe, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
 import type { FlvFileTag } from '../support/flv-file.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { CHEAP, type TestServer } from '../support/server.ts';
-import { type Sending, startSteppedServer } from '../support/stepped-server.ts';
+import { type Sending, type SteppedServer, startSteppedServer } from '../support/stepped-server.ts';
 import { assertEveryFrame, assertLoaded, assertMedia, assertRules, decodeRuns, seenSegments } from './judge.ts';
 import { publishWatched, type SteppedViewer, startSteppedViewer } from './stepped-watch.ts';
 import type { Viewing, Watched } from './viewer.ts';
@@ -23,12 +23,16 @@ const HOUR_MS = 3_600_000;
 let small: readonly FlvFileTag[];
 /** The same media with another frame size. */
 let large: readonly FlvFileTag[];
+/** One server for all sessions, of which one at a time is live. */
+let server: SteppedServer;
 
 before(async () => {
   [small, large] = await Promise.all([record(320, 180), record(426, 240)]);
+  server = await startSteppedServer({ settings: CHEAP });
 });
+after(() => server?.[Symbol.asyncDispose]());
 
-describe('a session goes on', { concurrency: 2 }, () => {
+describe('a session goes on', () => {
   test('when timestamps wrap around 32 bits, without any effect', async () => {
     const { video, watched } = await show(sendings(small, (ms) => ms + 2 ** 32 - 3000));
     judge(watched);
@@ -166,7 +170,6 @@ async function show(
   tags: readonly Sending[],
   { joinAtMs, beginsAtMs }: { readonly joinAtMs?: number; readonly beginsAtMs?: number } = {},
 ): Promise<Shown> {
-  await using server = await startSteppedServer({ settings: CHEAP });
   const stream = await server.api.createStream();
   let late: SteppedViewer | undefined;
   const watched = await publishWatched(server, stream, tags, {
