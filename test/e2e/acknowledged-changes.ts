@@ -36,17 +36,19 @@ export function broadcasts(
   ]);
 }
 
-/** Requests every change from a server, and asserts that each is acknowledged. @param mayWait repeats requests while the store is away */
-export async function acknowledge(
-  changes: readonly Pending[],
-  server: ServerProcess,
-  { mayWait = false } = {},
-): Promise<void> {
+/** Requests every change from a server until each is acknowledged. A request is repeated while the store is away. */
+export async function acknowledge(changes: readonly Pending[], server: ServerProcess): Promise<void> {
   for (const { cut, live } of changes) {
+    let isRepeated = false;
     await waitFor(
       async () => {
         const answer = await cut.request(server.api, live.stream);
-        if (mayWait && answer.status === 503) return false;
+        if (answer.status === 503) {
+          isRepeated = true;
+          return false;
+        }
+        // The change that was not acknowledged may have been made.
+        if (isRepeated && cut.reason === 'deleted' && answer.status === 404) return true;
         assert.ok(answer.ok, `${cut.what}: ${answer.status} ${await answer.text()}`);
         return true;
       },

@@ -11,7 +11,7 @@ import type { ServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { acknowledge, assertCarriedOut, assertShown, broadcasts, sessionsOf } from './acknowledged-changes.ts';
 import { beatsBetween, cutOffAnnouncements, deafen, type ProxiedNodes, startProxiedNodes } from './cluster-nodes.ts';
-import { assertOneAtATime, publish } from './recorded-publisher.ts';
+import { assertOneAtATime, publish, publishSoon } from './recorded-publisher.ts';
 import { get } from './viewer.ts';
 
 /** How long servers are frozen. A minute takes much longer, and shows little that ten seconds do not. */
@@ -21,62 +21,22 @@ const LEASE_S = 6;
 /** The number of beats after which a server has written everything that it could not write before: it tries again after a second. */
 const SETTLED_BEATS = 3;
 
-/** The PostgreSQL of all tests that do not stop it. */
-let shared: PostgresServer;
+let postgres: PostgresServer;
+/** Two servers whose clocks are ten seconds apart, for the changes, and two whose clocks agree, for the publishers. */
+let apart: ProxiedNodes;
+let cluster: ProxiedNodes;
+const parts = new AsyncDisposableStack();
 before(async () => {
-  shared = await startPostgres();
+  postgres = parts.use(await startPostgres());
+  [apart, cluster] = await Promise.all([startProxiedNodes(postgres, 10_000), startProxiedNodes(postgres)]);
+  parts.use(apart);
+  parts.use(cluster);
 });
-after(() => shared[Symbol.asyncDispose]());
+after(() => parts.disposeAsync());
 
-/** Two servers on a database of their own, for the tests of one suite. @param start starts a PostgreSQL of their own as well */
-function withNodes(start?: typeof startPostgres): () => ProxiedNodes & { readonly postgres: PostgresServer } {
-  const parts = new AsyncDisposableStack();
-  let nodes: ProxiedNodes & { readonly postgres: PostgresServer };
-  before(async () => {
-    const postgres = start === undefined ? shared : parts.use(await start());
-    nodes = { ...parts.use(await startProxiedNodes(postgres)), postgres };
-  });
-  after(() => parts.disposeAsync());
-  return () => nodes;
-}
-
-// Each suite mostly waits for servers of its own. If more suites ran at once, all of their servers would start at the same moment.
-describe('what a server has answered', { concurrency: 3 }, () => {
+describe('what a server has answered', { concurrency: 2 }, () => {
   describe('terminate, rotate, suspend and delete', { concurrency: 1 }, () => {
-    const nodes = withNodes(startPostgres);
-    test('take effect although the connection for announcements was silently interrupted', async () => {
-      await using parts = new AsyncDisposableStack();
-      const { owner, other } = nodes();
-      const changes = await broadcasts(parts, owner.server, other.server);
-      await cutOffAnnouncements(owner);
-      await acknowledge(changes, other.server);
-      await assertCarriedOut(changes, owner.server);
-    });
-
-    test('take effect although no announcement is delivered', async () => {
-      await using parts = new AsyncDisposableStack();
-      const { owner, other } = nodes();
-      const changes = await broadcasts(parts, owner.server, other.server);
-      await using _ = await deafen(nodes(), owner);
-      await acknowledge(changes, other.server);
-      await assertCarriedOut(changes, owner.server);
-    });
-
-    test('that were acknowledged a moment before the database crashed take effect once it is back', async () => {
-      await using parts = new AsyncDisposableStack();
-      const { owner, other, postgres } = nodes();
-      const changes = await broadcasts(parts, owner.server, other.server);
-      await cutOffAnnouncements(owner);
-      await acknowledge(changes, other.server);
-      await postgres.stop('crash');
-      await postgres.start();
-      await assertCarriedOut(changes, owner.server);
-      await reachesStore(other.server);
-      await assertShown(changes, other.server);
-    });
-
     test('take effect while the clocks of the servers are ten seconds apart, in either direction', async () => {
-      await using apart = await startProxiedNodes(nodes().postgres, 10_000);
       await using parts = new AsyncDisposableStack();
       for (const [owner, other] of [
         [apart.owner.server, apart.other.server],
@@ -88,43 +48,51 @@ describe('what a server has answered', { concurrency: 3 }, () => {
         await assertShown(changes, other);
       }
     });
+
+    test('take effect although the connection for announcements was silently interrupted', async () => {
+      await using parts = new AsyncDisposableStack();
+      const { owner, other } = apart;
+      const changes = await broadcasts(parts, owner.server, other.server);
+      await cutOffAnnouncements(owner);
+      await acknowledge(changes, other.server);
+      await assertCarriedOut(changes, owner.server);
+    });
+
+    test('take effect although no announcement is delivered', async () => {
+      await using parts = new AsyncDisposableStack();
+      const { owner, other } = apart;
+      const changes = await broadcasts(parts, owner.server, other.server);
+      await using _ = await deafen(apart, owner);
+      await acknowledge(changes, other.server);
+      await assertCarriedOut(changes, owner.server);
+    });
   });
 
-  describe('two publishers of one stream', () => {
-    const nodes = withNodes();
-
+  describe('two publishers of one stream', { concurrency: 1 }, () => {
     test('a publisher that sends again is disconnected although no announcement said that another server had claimed its stream', async (t) => {
-      const cluster = nodes();
       const { owner, other } = cluster;
       const stream = await owner.server.api.createStream();
-      await using first = (await publish(owner.server.rtmpPort, stream.streamKey))!;
+      await using first = await publishSoon(owner.server.rtmpPort, stream.streamKey);
       await using _ = await deafen(cluster, owner);
       first.speak(false);
-      await using second = await waitFor(() => publish(other.server.rtmpPort, stream.streamKey), {
-        what: 'the other server to accept a publisher',
-      });
+      await using second = await publishSoon(other.server.rtmpPort, stream.streamKey);
       const spokeAt = Date.now();
       first.speak(true);
       await waitFor(() => first.client.isClosed, { what: 'the first publisher to be disconnected' });
       await assertOneAtATime(t, [first, second], { cluster, loser: owner, from: spokeAt });
       assert.equal(second.client.isClosed, false);
     });
-  });
 
-  for (const moment of ['claims a stream', 'renews its lease', 'ends a session'] as const) {
-    describe(`a server that is frozen while it ${moment}`, { concurrency: 1 }, () => {
-      const nodes = withNodes();
-
+    for (const moment of ['claims a stream', 'renews its lease', 'ends a session'] as const) {
       for (const [seconds, skip] of [
         [3, false],
         [10, false],
         [60, LONG],
       ] as const) {
-        test(`for ${seconds} s obeys acknowledged changes, shows no stale data, and keeps to one publisher`, {
+        test(`a server that is frozen for ${seconds} s while it ${moment} obeys acknowledged changes, shows no stale data, and keeps to one publisher`, {
           skip,
         }, async (t) => {
           await using parts = new AsyncDisposableStack();
-          const cluster = nodes();
           const { owner, other } = cluster;
           const changes = await broadcasts(parts, owner.server, other.server);
           const stream = await other.server.api.createStream();
@@ -145,7 +113,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
           };
 
           if (moment === 'claims a stream') freezeOnce();
-          const publishing = publish(rtmpPort, stream.streamKey);
+          const publishing = (moment === 'claims a stream' ? publish : publishSoon)(rtmpPort, stream.streamKey);
           if (moment !== 'claims a stream') {
             const first = (await publishing)!;
             await waitFor(() => isActive(), { what: 'the first session' });
@@ -157,8 +125,7 @@ describe('what a server has answered', { concurrency: 3 }, () => {
           await acknowledge(changes, other.server);
           const earlier = await activeSessions(other.server, stream);
           const publishElsewhere = () => publish(other.server.rtmpPort, stream.streamKey);
-          const publisherElsewhere = () =>
-            waitFor(publishElsewhere, { what: 'the other server to accept a publisher', timeoutMs: 60_000 });
+          const publisherElsewhere = () => publishSoon(other.server.rtmpPort, stream.streamKey);
           // It may have to wait for a lock that the frozen server holds.
           const trying = seconds > LEASE_S ? publisherElsewhere() : publishElsewhere();
           if (seconds > LEASE_S) await trying;
@@ -204,8 +171,21 @@ describe('what a server has answered', { concurrency: 3 }, () => {
           }
         });
       }
-    });
-  }
+    }
+  });
+});
+
+test('changes that were acknowledged a moment before the database crashed take effect once it is back', async () => {
+  await using parts = new AsyncDisposableStack();
+  const { owner, other } = apart;
+  const changes = await broadcasts(parts, owner.server, other.server);
+  await cutOffAnnouncements(owner);
+  await acknowledge(changes, other.server);
+  await postgres.stop('crash');
+  await postgres.start();
+  await assertCarriedOut(changes, owner.server);
+  await reachesStore(other.server);
+  await assertShown(changes, other.server);
 });
 
 /** The ids of the sessions that a server shows as active. */

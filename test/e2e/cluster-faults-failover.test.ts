@@ -8,7 +8,7 @@ import { type PostgresPair, startPostgresPair } from '../support/postgres.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { acknowledge, assertCarriedOut, assertShown, broadcasts } from './acknowledged-changes.ts';
 import { cutOffAnnouncements, type ProxiedNodes, startProxiedNodes } from './cluster-nodes.ts';
-import { publish } from './recorded-publisher.ts';
+import { publish, publishSoon } from './recorded-publisher.ts';
 
 /** The pause between two streams that are created. */
 const BETWEEN_CALLS_MS = 20;
@@ -28,7 +28,7 @@ test('changes acknowledged right before and right after a failover take effect, 
   await using parts = new AsyncDisposableStack();
   const { owner, other } = cluster;
   const stream = await owner.server.api.createStream();
-  const publisher = parts.use((await publish(owner.server.rtmpPort, stream.streamKey))!);
+  const publisher = parts.use(await publishSoon(owner.server.rtmpPort, stream.streamKey));
   const before = await broadcasts(parts, owner.server, other.server);
   const after = await broadcasts(parts, owner.server, other.server);
   const created: string[] = [];
@@ -50,7 +50,7 @@ test('changes acknowledged right before and right after a failover take effect, 
   await pair.failOver();
   const createdBefore = created.length;
   for (const { proxy } of [owner, other]) proxy.leadTo(pair.standby.port);
-  await acknowledge(after, other.server, { mayWait: true });
+  await acknowledge(after, other.server);
   await waitFor(() => created.length > createdBefore, { what: 'a stream to be created at the standby' });
   isCreating = false;
   await creating;

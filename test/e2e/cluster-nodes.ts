@@ -7,12 +7,13 @@ import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 /** Settings without rate limits, and with patience for publishers that wait for a frozen server. */
-const SETTINGS = {
+export const PATIENT = {
   MILLRACE_API_RATE_LIMIT: '0',
   MILLRACE_QUOTA_REQUESTS_PER_MINUTE: '0',
   MILLRACE_RTMP_CONNECTIONS_PER_MINUTE: '10000',
-  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '120',
-  MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
+  MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '600',
+  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '600',
+  MILLRACE_RTMP_IDLE_TIMEOUT_S: '600',
 };
 
 /** Records each transaction that renews a lease, with its time by the clock of the machine. */
@@ -49,7 +50,7 @@ export async function startProxiedNodes(postgres: PostgresServer, clockAheadMs =
     parts.defer(() => proxy.close());
     const url = Object.assign(new URL(databaseUrl), { port: String(proxy.port) }).href;
     const server = await startServerProcess({
-      settings: { ...SETTINGS, MILLRACE_DATABASE_URL: url },
+      settings: { ...PATIENT, MILLRACE_DATABASE_URL: url },
       clockAheadMs: aheadMs,
       ...(apiKey !== undefined && { apiKey }),
     });
