@@ -4,51 +4,51 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { type ClientHttp2Session, connect } from 'node:http2';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { type PostgresServer, startPostgres } from '../support/postgres.ts';
+import { startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { broadcast } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
 const parts = new AsyncDisposableStack();
 const certificate = makeCertificate();
-let postgres: PostgresServer;
-let tls: Awaited<ReturnType<typeof writeCertificate>>;
+/** Its address is right, and it trusts the certificate. */
+let one: ServerProcess;
+/** Trusts the certificate. Its address leads to `one`. */
+let misled: ServerProcess;
+/** Does not trust the certificate. Its address leads to nobody. */
+let lost: ServerProcess;
 
 before(async () => {
   // For `fetch`, which takes no certificate of its own.
   setDefaultCACertificates([...getCACertificates(), certificate.cert]);
-  const folder = await mkdtemp(join(tmpdir(), 'millrace-cluster-tls-'));
-  parts.defer(() => rm(folder, { recursive: true }));
-  tls = await writeCertificate(folder, certificate);
-  postgres = parts.use(await startPostgres());
+  const folder = parts.use(await temporaryFolder());
+  const tls = await writeCertificate(folder.path, certificate);
+  const postgres = parts.use(await startPostgres());
+  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), ...tls };
+  const trusting = { ...settings, NODE_EXTRA_CA_CERTS: tls.MILLRACE_TLS_CERT };
+  one = parts.use(await startServerProcess({ settings: trusting }));
+  const { apiKey, url } = one;
+  [misled, lost] = await Promise.all([
+    startServerProcess({ settings: { ...trusting, MILLRACE_NODE_URL: url }, apiKey }),
+    startServerProcess({ settings: { ...settings, MILLRACE_NODE_URL: 'https://127.0.0.1:9' }, apiKey }),
+  ]);
+  parts.use(misled);
+  parts.use(lost);
 });
 after(() => parts.disposeAsync());
 
-/** Starts two servers on a database of their own. */
-async function startNodes(ofBoth: Record<string, string>, ofFirst: Record<string, string> = {}) {
-  await using nodes = new AsyncDisposableStack();
-  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), ...ofBoth };
-  const one = nodes.use(await startServerProcess({ settings: { ...settings, ...ofFirst } }));
-  const other = nodes.use(await startServerProcess({ settings, apiKey: one.apiKey }));
-  const running = nodes.move();
-  return { one, other, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
 describe('nodes in TLS', () => {
   test('serve viewers of HTTP/2 from another node, who wait and leave as at the owner, and get the same bytes', async () => {
-    await using nodes = await startNodes({ ...tls, NODE_EXTRA_CA_CERTS: tls.MILLRACE_TLS_CERT });
-    const { one, other } = nodes;
+    const other = misled;
     await using live = await broadcast(one, other);
     using session = connectTo(other);
     const { pathname: path, search } = new URL(live.playlistUrl);
@@ -79,39 +79,32 @@ describe('nodes in TLS', () => {
   });
 
   test('that do not trust the certificate log it, and answer viewers 503', async () => {
-    await using nodes = await startNodes(tls);
-    const { one, other } = nodes;
     await using live = await broadcast(one, one);
     const refused = await waitFor(
       async () => {
-        const answer = await get(live.playlistUrl.replace(one.url, other.url));
+        const answer = await get(live.playlistUrl.replace(one.url, lost.url));
         return answer.status === 503 && answer;
       },
       { what: 'the refusal' },
     );
     assert.match(refused.body.toString(), /node_unreachable/);
-    const isLogged = () => other.logLines.some((line) => /node_unreachable.*certificate/.test(line));
+    const isLogged = () => lost.logLines.some((line) => /node_unreachable.*certificate/.test(line));
     await waitFor(isLogged, { what: 'the line in the log' });
   });
 });
 
 describe('an address that leads elsewhere', () => {
-  for (const [where, url] of [
-    ['to the node that asks', (other: ServerProcess) => other.url],
-    ['to nobody', () => 'http://127.0.0.1:9'],
+  for (const [where, owner, expected] of [
+    ['to the node that asks', () => misled, 404],
+    ['to nobody', () => lost, 503],
   ] as const) {
     test(`${where} costs its viewers an answer, and no node more than that`, async () => {
-      const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase() };
-      await using other = await startServerProcess({ settings });
-      const wrong = { ...settings, MILLRACE_NODE_URL: url(other) };
-      await using one = await startServerProcess({ settings: wrong, apiKey: other.apiKey });
-      await using live = await broadcast(one, one);
+      await using live = await broadcast(owner(), owner());
       const answers = () =>
-        Promise.all(Array.from({ length: 20 }, () => get(live.playlistUrl.replace(one.url, other.url))));
-      const expected = url(other) === other.url ? 404 : 503;
+        Promise.all(Array.from({ length: 20 }, () => get(live.playlistUrl.replace(owner().url, one.url))));
       await waitFor(async () => (await answers()).every(({ status }) => status === expected), { what: 'a refusal' });
       assert.equal((await get(live.playlistUrl)).status, 200);
-      await heldAt(other, 0);
+      await heldAt(one, 0);
     });
   }
 });
