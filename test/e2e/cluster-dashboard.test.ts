@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
-import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { startServerProcess, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -27,7 +27,7 @@ suite('two servers on one PostgreSQL', () => {
     await using there = await startServerProcess({ settings, apiKey: here.apiKey });
     const stream = await here.api.createStream({ name: 'show', profiles: [] });
 
-    await assert.rejects(startPublisher({ url: here.rtmpUrl(stream.playbackId) }), PublishRefusedError);
+    await assert.rejects(RtmpClient.publish(here.rtmpPort, stream.playbackId), RtmpRefusedError);
     await waitFor(
       async () => {
         const attempts = await get<{ reason: string; streamId?: string }[]>(there, '/attempt');

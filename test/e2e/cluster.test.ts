@@ -9,6 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { PATIENT } from './cluster-nodes.ts';
 import { assertCut, broadcast, CUTS } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
@@ -18,7 +19,7 @@ let other: ServerProcess;
 
 before(async () => {
   postgres = await startPostgres();
-  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase() };
+  const settings = { ...PATIENT, MILLRACE_DATABASE_URL: await postgres.newDatabase() };
   one = await startServerProcess({ settings });
   other = await startServerProcess({ settings, apiKey: one.apiKey });
 });
@@ -111,8 +112,11 @@ describe('a stream published to one node', () => {
       const views = await server.api.request('GET', `/data/views/now?playbackId=${live.stream.playbackId}`);
       return ((await views.json()) as { viewCount: number }[])[0]?.viewCount;
     };
-    await get(one.playlistUrl(live.stream.playbackId));
-    assert.equal(await viewersAt(one), 1);
+    const isCounted = async () => {
+      await get(one.playlistUrl(live.stream.playbackId));
+      return (await viewersAt(one)) === 1;
+    };
+    await waitFor(isCounted, { what: 'the viewer' });
     for (const name of ['a', 'b']) {
       const forged = { 'user-agent': 'a third', 'x-millrace-viewers': `${name.repeat(12)}.${'a'.repeat(43)}` };
       await get(one.playlistUrl(live.stream.playbackId), { headers: forged });
@@ -131,10 +135,7 @@ describe('a stream published to one node', () => {
       (error) => error instanceof RtmpRefusedError && /in use/.test(error.status.description),
     );
     clearInterval(speaking);
-    await using second = await waitFor(() => publish().catch(() => undefined), {
-      what: 'the takeover',
-      timeoutMs: 15_000,
-    });
+    await using second = await waitFor(() => publish().catch(() => undefined), { what: 'the takeover' });
     await client.closed();
     second.tags(fixtureTags());
     await waitFor(async () => (await sessions(other, stream)).length === 2, { what: 'a session at the other node' });

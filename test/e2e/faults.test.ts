@@ -20,6 +20,7 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { publishLoop } from '../support/looped-media.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
@@ -31,8 +32,8 @@ import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 const TIME_LIMIT_MS = 120_000;
 const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
-/** How long a commit takes on the slow disk. */
-const COMMIT_MS = 8000;
+/** How long a commit takes on the slow disk, unless the test ends it. */
+const COMMIT_MS = 600_000;
 /** The number of new playlists of each rendition, each with a new part, that show that media continues. */
 const GOES_ON = 3;
 
@@ -100,20 +101,22 @@ describe('while a stream is live', { concurrency: true }, () => {
     }
   });
 
-  test('a disk that takes seconds for each commit delays no part', async () => {
+  test('a disk that takes minutes for a commit delays no part', async () => {
     await using parts = new AsyncDisposableStack();
     const dataDir = parts.use(await temporaryFolder()).path;
     const faults = createFaults();
     const server = await startWithFaults(dataDir, faults, parts);
     await assertUnnoticed(server, async ({ server: { api }, goesOn }) => {
       setFault(faults, 'commitDelayMs', COMMIT_MS);
-      const startedAt = performance.now();
       const creating = api.request('POST', '/stream', { name: 'slow', profiles: [] });
       const first = await Promise.race([creating.then(() => 'the commit'), goesOn().then(() => 'media')]);
-      assert.equal(first, 'media', 'parts do not wait for the commit');
-      assert.equal((await creating).status, 201);
-      assert.ok(performance.now() - startedAt >= COMMIT_MS - 100, 'it is not acknowledged before it is on the disk');
+      assert.equal(
+        first,
+        'media',
+        'parts do not wait for the commit, and it is not acknowledged before it is on the disk',
+      );
       setFault(faults, 'commitDelayMs', 0);
+      assert.equal((await creating).status, 201);
     });
   });
 
@@ -145,7 +148,7 @@ test(
     const child = spawn(process.execPath, [PROGRAM, 'serve'], {
       env: { PATH: process.env.PATH, MILLRACE_DATA_DIR: dataDir, MILLRACE_HTTP_PORT: '0', MILLRACE_RTMP_PORT: '0' },
       stdio: ['ignore', 'ignore', 'pipe'],
-      timeout: 10_000,
+      timeout: TIME_LIMIT_MS,
     });
     let output = '';
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
@@ -162,7 +165,7 @@ test(
  */
 async function assertUnnoticed(server: FaultyServer, make: Trouble): Promise<void> {
   const stream = await server.api.createStream();
-  await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+  await using publisher = await publishLoop(server.rtmpPort, stream.streamKey);
   const viewer = startWatching(server.playlistUrl(stream.playbackId), { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
   const goesOn = async () => {
     const before = viewer.reloads;
@@ -176,7 +179,8 @@ async function assertUnnoticed(server: FaultyServer, make: Trouble): Promise<voi
   await goesOn();
   await make({ server, stream, goesOn });
   await goesOn();
-  assert.equal((await publisher.stop()).reason, 'stopped');
+  assert.equal(publisher.client.isClosed, false);
+  await publisher.stop();
   const watched = await viewer.watched;
   assertLoaded(watched);
   assertRules(watched);
@@ -204,7 +208,7 @@ async function firstMediaPlaylist(indexUrl: string): Promise<string> {
 
 const metricsOf = async ({ metricsUrl }: TestServer): Promise<string> => (await get(metricsUrl)).body.toString();
 
-type FaultyServer = Pick<TestServer, 'api' | 'url' | 'rtmpUrl' | 'playlistUrl'>;
+type FaultyServer = Pick<TestServer, 'api' | 'url' | 'rtmpPort' | 'playlistUrl'>;
 
 /** A server in this process whose disk can be made slow. */
 async function startWithFaults(
@@ -220,7 +224,7 @@ async function startWithFaults(
     MILLRACE_METRICS_PORT: '0',
     MILLRACE_DATA_DIR: dataDir,
   });
-  const limits = { readTimeoutMs: 5000, writeTimeoutMs: 10_000, maxPending: 4096, closeTimeoutMs: 2000 };
+  const limits = { readTimeoutMs: 60_000, writeTimeoutMs: COMMIT_MS, maxPending: 4096, closeTimeoutMs: 60_000 };
   const engine = {
     ...limits,
     dataDir,
@@ -239,7 +243,7 @@ async function startWithFaults(
   return {
     url,
     api: new ApiClient(`${url}/api`, key),
-    rtmpUrl: (streamKey) => `rtmp://127.0.0.1:${addresses.ingest[0]!.port}/live/${streamKey}`,
+    rtmpPort: addresses.ingest[0]!.port,
     playlistUrl: (playbackId) => `${url}/hls/${playbackId}/index.m3u8`,
   };
 }

@@ -132,7 +132,7 @@ function configuration(folder: string, site: string): string {
     }`;
 }
 
-/** The configuration that nginx's documentation shows for a caching proxy. */
+/** The configuration that nginx's documentation shows for a caching proxy, with patience for a server on a busy machine. */
 function cachingSite({ folder, port, upstream }: { folder: string; port: number; upstream: string }): string {
   return `
       proxy_cache_path ${folder}/cache keys_zone=cache:1m;
@@ -147,6 +147,8 @@ function cachingSite({ folder, port, upstream }: { folder: string; port: number;
           proxy_set_header X-Forwarded-Proto $scheme;
           proxy_cache cache;
           proxy_cache_lock on;
+          proxy_cache_lock_timeout 60s;
+          proxy_cache_lock_age 60s;
           proxy_cache_use_stale off;
           add_header X-Cache $upstream_cache_status always;
         }

@@ -3,50 +3,45 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { ApiClient, CreatedStream } from '../support/api-client.ts';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
-import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { type LoopedPublisher, publishLoop } from '../support/looped-media.ts';
 import { signToken } from '../support/playback-rights.ts';
 import { startPostgres } from '../support/postgres.ts';
-import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
-import { type Answer, get, mediaPlaylistUris, watch } from './viewer.ts';
+import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
+
+/** Far longer than anything takes that is waited for. */
+const TIME_LIMIT_MS = 120_000;
+/** The number of playlists, each with a new part, after which a viewer has seen enough. */
+const PARTS = 12;
 
 /** A stream with the policy `jwt`, being published to, and what its owner has. */
 interface Restricted extends AsyncDisposable {
   readonly stream: CreatedStream;
-  readonly publisher: Publisher;
+  readonly publisher: LoopedPublisher;
   readonly keyId: string;
   /** A token of its owner. */
   sign(claims?: Readonly<Record<string, unknown>>): Promise<string>;
 }
 
-async function publishRestricted(
-  server: TestServer,
-  policy: object = { type: 'jwt' },
-  durationS?: number,
-): Promise<Restricted> {
+async function publishRestricted(server: TestServer, policy: object = { type: 'jwt' }): Promise<Restricted> {
   const stream = await server.api.createStream({ playbackPolicy: policy });
   const key = (await (await server.api.request('POST', '/access-control/signing-key', {})).json()) as Record<
     string,
     string
   >;
-  const publisher = await startPublisher({
-    url: server.rtmpUrl(stream.streamKey),
-    video: { width: 320, height: 180, bitrateBps: 400_000 },
-    ...(durationS !== undefined && { durationS }),
-  });
+  const publisher = await publishLoop(server.rtmpPort, stream.streamKey);
   const sign = (claims = {}) => signToken(key.privateKey!, key.publicKey!, { sub: stream.playbackId, ...claims });
   const url = `${server.playlistUrl(stream.playbackId)}?jwt=${await sign()}`;
   await waitFor(async () => (await get(url)).status === 200 && (await listed(await firstPlaylist(url))).length > 0, {
@@ -75,9 +70,29 @@ const disable = (api: ApiClient, keyId: string, disabled = true) =>
 const statusIs = (url: string, status: number) =>
   waitFor(async () => (await get(url)).status === status, { what: `${status} of ${url}` });
 
+const parts = new AsyncDisposableStack();
+/** The server of all tests except for those that need several, or another configuration. */
+let server: ServerProcess;
+let browser: Promise<TestBrowser> | undefined;
+const chromium = () => {
+  browser ??= launchChromium().then((launched) => parts.use(launched));
+  return browser;
+};
+before(async () => {
+  server = parts.use(
+    await startServerProcess({
+      settings: {
+        ...CHEAP,
+        MILLRACE_TRUSTED_PROXIES: 'loopback',
+        MILLRACE_LOG_LEVEL: 'debug',
+        MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1',
+      },
+    }),
+  );
+});
+after(() => parts.disposeAsync());
+
 describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NEEDS_NGINX, () => {
-  const parts = new AsyncDisposableStack();
-  let server: ServerProcess;
   let proxy: CachingProxy;
   let live: Restricted;
   let indexUrl: string;
@@ -85,25 +100,21 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
   before(async () => {
     const certificate = makeCertificate();
     setDefaultCACertificates([...getCACertificates(), certificate.cert]);
-    const folder = await mkdtemp(join(tmpdir(), 'millrace-rights-'));
-    parts.defer(() => rm(folder, { recursive: true }));
-    const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder, certificate);
-    server = parts.use(
-      await startServerProcess({
-        settings: { ...CHEAP, MILLRACE_TRUSTED_PROXIES: 'loopback', MILLRACE_LOG_LEVEL: 'debug' },
-      }),
-    );
+    const folder = parts.use(await temporaryFolder());
+    const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder.path, certificate);
     proxy = parts.use(await startDeployedNginx([`127.0.0.1:${server.httpPort}`], { certFile, keyFile }));
     live = parts.use(await publishRestricted(server));
     indexUrl = `${proxy.url}/hls/${live.stream.playbackId}/index.m3u8`;
   });
-  after(() => parts.disposeAsync());
 
   test('is played with a token, part by part', async () => {
-    await using short = await publishRestricted(server, { type: 'jwt' }, 12);
+    await using short = await publishRestricted(server);
     const url = `${proxy.url}/hls/${short.stream.playbackId}/index.m3u8?jwt=${await short.sign()}`;
-    const watched = await watch(url, { signal: AbortSignal.timeout(60_000) });
-    assert.equal((await short.publisher.ended).reason, 'finished');
+    const viewer = startWatching(url, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
+    const hasPlayed = () => viewer.hasAll && [...viewer.reloads.values()].every((count) => count >= PARTS);
+    await waitFor(hasPlayed, { what: `${PARTS} parts` });
+    await short.publisher.stop();
+    const watched = await viewer.watched;
     assert.ok(watched.renditions.size >= 2);
     assertLoaded(watched);
     for (const viewing of watched.renditions.values()) assertMedia(viewing);
@@ -182,8 +193,7 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
   });
 
   test('is refused to a browser without a right, with a sentence, and played with one', NEEDS_CHROMIUM, async () => {
-    await using chromium = await launchChromium();
-    await using watched = await chromium.newPage({ ignoreHTTPSErrors: true });
+    await using watched = await (await chromium()).newPage({ ignoreHTTPSErrors: true });
     const { page } = watched;
     const referrers: string[] = [];
     const asked: string[] = [];
@@ -193,10 +203,10 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
     });
     const pageUrl = `${proxy.url}/play/${live.stream.playbackId}`;
     await page.goto(pageUrl);
-    await page.locator('#notice-title').getByText('This stream is not public').waitFor();
+    await page.locator('#notice-title').getByText('This stream is not public').waitFor({ timeout: TIME_LIMIT_MS });
     const token = await live.sign();
     await page.goto(`${pageUrl}#jwt=${token}`);
-    await page.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: 20_000 });
+    await page.locator('html[data-state="playing"]').waitFor({ state: 'attached', timeout: TIME_LIMIT_MS });
     assert.ok(
       asked.some((url) => url.includes('/v/') && url.includes('.m3u8')),
       'the playlists lie below a ticket',
@@ -209,19 +219,8 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
     assert.deepEqual(watched.errors, []);
 
     await disable(server.api, live.keyId);
-    await page.locator('#notice-title').getByText('This stream is not public').waitFor({ timeout: 30_000 });
+    await page.locator('#notice-title').getByText('This stream is not public').waitFor({ timeout: TIME_LIMIT_MS });
     await disable(server.api, live.keyId, false);
-  });
-
-  test('has an event that counts its refusals, at the latest when the server stops', async () => {
-    assert.equal((await get(server.playlistUrl(live.stream.playbackId))).status, 401);
-    assert.equal(await server.stop(), 0);
-    const { dataDir, apiKey } = server;
-    await using next = await startServerProcess({ dataDir, apiKey });
-    const answer = await next.api.request('GET', `/event?type=access_control.refused&streamId=${live.stream.id}`);
-    const [event] = (await answer.json()) as { payload: { count: number; reasons: object } }[];
-    assert.ok(event!.payload.count > 0);
-    assert.ok('no_credentials' in event!.payload.reasons, JSON.stringify(event!.payload));
   });
 });
 
@@ -274,7 +273,6 @@ test('a stream is refused and shown on another node as on its own, and a change 
 });
 
 test('the player page of a stream with allowed origins can be framed by these only', NEEDS_CHROMIUM, async () => {
-  await using server = await startServerProcess({ settings: CHEAP });
   const pages = createServer((request, response) => {
     response.setHeader('content-type', 'text/html');
     response.end(`<iframe id="embed" src="${decodeURIComponent(request.url!.slice(2))}"></iframe>`);
@@ -284,21 +282,19 @@ test('the player page of a stream with allowed origins can be framed by these on
   const { port } = pages.address() as AddressInfo;
   await using live = await publishRestricted(server, { type: 'jwt', allowedOrigins: [`http://127.0.0.1:${port}`] });
   const embed = `${server.url}/play/${live.stream.playbackId}?embed#jwt=${await live.sign()}`;
-  await using chromium = await launchChromium();
-  await using watched = await chromium.newPage();
+  await using watched = await (await chromium()).newPage();
   const { page } = watched;
   await page.goto(`http://127.0.0.1:${port}/?${encodeURIComponent(embed)}`);
   await page
     .frameLocator('#embed')
     .locator('html[data-state="playing"]')
-    .waitFor({ state: 'attached', timeout: 20_000 });
+    .waitFor({ state: 'attached', timeout: TIME_LIMIT_MS });
   await page.goto(`http://localhost:${port}/?${encodeURIComponent(embed)}`);
   await waitFor(() => watched.errors.some((error) => error.includes('frame-ancestors')), { what: 'the refusal' });
   assert.equal(await page.frameLocator('#embed').locator('#video').count(), 0);
 });
 
 test("the owner's server admits viewers, delays only its own streams, and is asked through the guard", async () => {
-  await using server = await startServerProcess({ settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } });
   const asked: string[] = [];
   const receiver = createServer((request, response) => {
     let body = '';
@@ -349,34 +345,43 @@ test("the owner's server admits viewers, delays only its own streams, and is ask
   await statusIs(playlist, 503);
 });
 
-test('no gate call goes to an address that only this machine can reach, unless the operator allows it', async () => {
-  const dataDir = await mkdtemp(join(tmpdir(), 'millrace-rights-'));
-  const receiver = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+describe('after a restart', () => {
+  let receiver: Server;
   let wasAsked = false;
-  receiver.on('connection', () => {
-    wasAsked = true;
+  let refused: Restricted;
+  let policy: object;
+  let next: ServerProcess;
+  before(async () => {
+    receiver = createServer((_request, response) => response.end()).listen(0, '127.0.0.1');
+    receiver.on('connection', () => {
+      wasAsked = true;
+    });
+    parts.defer(() => void receiver.close().closeAllConnections());
+    await once(receiver, 'listening');
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gate`;
+    const hook = await server.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
+    policy = { type: 'webhook', webhookId: ((await hook.json()) as { id: string }).id };
+    refused = parts.use(await publishRestricted(server));
+    assert.equal((await get(server.playlistUrl(refused.stream.playbackId))).status, 401);
+    assert.equal(await server.stop(), 0);
+    wasAsked = false; // until here it may have got events
+    const { dataDir, apiKey } = server;
+    next = parts.use(await startServerProcess({ dataDir, apiKey, settings: CHEAP }));
   });
-  using _receiver = { [Symbol.dispose]: () => receiver.close().closeAllConnections() };
-  await once(receiver, 'listening');
-  const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gate`;
-  try {
-    let policy: object;
-    let apiKey: string;
-    {
-      await using lab = await startServerProcess({
-        dataDir,
-        settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' },
-      });
-      const hook = await lab.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
-      policy = { type: 'webhook', webhookId: ((await hook.json()) as { id: string }).id };
-      apiKey = lab.apiKey;
-    }
-    await using server = await startServerProcess({ dataDir, apiKey });
-    await using live = await publishRestricted(server);
-    await server.api.request('PATCH', `/stream/${live.stream.id}`, { playbackPolicy: policy });
-    await statusIs(`${server.playlistUrl(live.stream.playbackId)}?accessKey=good`, 503);
+
+  test('there is an event that counts refusals, written at the latest when the server stops', async () => {
+    const path = `/event?type=access_control.refused&streamId=${refused.stream.id}`;
+    const [event] = (await (await next.api.request('GET', path)).json()) as {
+      payload: { count: number; reasons: object };
+    }[];
+    assert.ok(event!.payload.count > 0);
+    assert.ok('no_credentials' in event!.payload.reasons, JSON.stringify(event!.payload));
+  });
+
+  test('no gate call goes to an address that only this machine can reach, unless the operator allows it', async () => {
+    await using live = await publishRestricted(next);
+    await next.api.request('PATCH', `/stream/${live.stream.id}`, { playbackPolicy: policy });
+    await statusIs(`${next.playlistUrl(live.stream.playbackId)}?accessKey=good`, 503);
     assert.equal(wasAsked, false);
-  } finally {
-    await rm(dataDir, { recursive: true });
-  }
+  });
 });

@@ -3,8 +3,7 @@
  * between them.
  */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { after, before, describe, type TestContext, test } from 'node:test';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
@@ -12,13 +11,14 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { ProfileObject } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import type { Decoded, DecodedFrame } from '../support/decode.ts';
+import { fixtureTags } from '../support/flv-file.ts';
 import { checkPresentation } from '../support/hls-rules.ts';
 import { readTrack } from '../support/iso-bmff.ts';
 import { startPublisher } from '../support/publisher.ts';
 import type { VideoJob } from '../support/publisher-protocol.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
-import { inTime, startSteppedServer } from '../support/stepped-server.ts';
+import { inTime, type SteppedServer, startSteppedServer } from '../support/stepped-server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import {
   assertAligned,
@@ -33,15 +33,16 @@ import {
   seenSegments,
   variantsOf,
 } from './judge.ts';
-import { assertContinuous, firstFrameSince, readFrames, type SeenFrame, seen } from './seen-frames.ts';
+import { assertContinuous, firstFrameSince, framesFrom, readFrames, type SeenFrame, seen } from './seen-frames.ts';
 import { publishWatched } from './stepped-watch.ts';
-import { get, type Viewing, type Watched } from './viewer.ts';
+import { get, startWatching, type Viewing, type Watched } from './viewer.ts';
 
 /** Bitrates are measured after ten seconds. */
 const DURATION_S = 13;
 /** By then every rendition has been measured. */
 const MEASURED_AT_MS = 8000;
-const FPS = 30;
+/** Few frames per second, so that a slow machine can encode and decode them in time. */
+const FPS = 20;
 /** Few frames per second, so that a slow machine can encode, decode and draw them in time. */
 const FPS_IN_BROWSER = 15;
 /** The largest allowed distance between audio and video. */
@@ -73,26 +74,34 @@ const defaultBitrate = (name: string) => DEFAULT_PROFILES.find((profile) => prof
 
 const RUNS: readonly Run[] = [
   {
-    what: 'a source with a keyframe every 250 frames; a box of another shape, half the frames, and one too large',
-    video: { gop: 250, bitrateBps: 900_000 },
+    what: 'a source with a keyframe every ten seconds; a box of another shape, half the frames, and one too large',
+    video: { width: 480, height: 270, gop: 10 * FPS, bitrateBps: 600_000 },
     profiles: [
-      { name: 'boxed', bitrate: 500_000, fps: 0, width: 480, height: 480 },
-      { name: 'slow', bitrate: 250_000, fps: 15, width: 320, height: 180, gop: '1' },
+      { name: 'boxed', bitrate: 300_000, fps: 0, width: 416, height: 416 },
+      { name: 'slow', bitrate: 200_000, fps: FPS / 2, width: 320, height: 180, gop: '1' },
       { name: 'huge', bitrate: 3_000_000, fps: 0, width: 1280, height: 720 },
     ],
     renditions: {
-      boxed: { width: 480, height: 270, fps: 30, bitrateBps: 500_000 },
-      slow: { width: 320, height: 180, fps: 15, bitrateBps: 250_000 },
+      boxed: { width: 416, height: 234, fps: FPS, bitrateBps: 300_000 },
+      slow: { width: 320, height: 180, fps: FPS / 2, bitrateBps: 200_000 },
     },
     leftOut: ['huge'],
   },
   {
     what: 'a portrait source with B-frames, and the default ladder',
-    video: { width: 360, height: 480, gop: 60, bFrames: 2, tune: undefined, preset: 'veryfast', bitrateBps: 900_000 },
+    video: {
+      width: 360,
+      height: 480,
+      gop: 2 * FPS,
+      bFrames: 2,
+      tune: undefined,
+      preset: 'veryfast',
+      bitrateBps: 900_000,
+    },
     profiles: undefined,
     renditions: {
-      '240p0': { width: 240, height: 320, fps: 30, bitrateBps: defaultBitrate('240p0') },
-      '360p0': { width: 360, height: 480, fps: 30, bitrateBps: defaultBitrate('360p0') },
+      '240p0': { width: 240, height: 320, fps: FPS, bitrateBps: defaultBitrate('240p0') },
+      '360p0': { width: 360, height: 480, fps: FPS, bitrateBps: defaultBitrate('360p0') },
     },
     leftOut: ['480p0', '720p0'],
   },
@@ -104,10 +113,14 @@ interface Recording {
   readonly health: Static<typeof HealthSchema>;
 }
 
+/** One server for all sessions, of which one at a time is live. */
+let stepped: SteppedServer;
 const recordings = new Map<Run, Recording>();
 before(async () => {
+  stepped = await startSteppedServer();
   for (const run of RUNS) recordings.set(run, await record(run));
 });
+after(() => stepped?.[Symbol.asyncDispose]());
 
 for (const run of RUNS) {
   describe(run.what, () => {
@@ -133,7 +146,6 @@ for (const run of RUNS) {
 
     test('every URI can be fetched, every playlist keeps every rule, and renditions are within one part of the source', () => {
       assertLoaded(watched());
-      // On a busy machine, the transcoder uses all of the lag that it may have. Later media becomes a gap.
       assertRules(watched(), { stepS: LATEST_S });
       assertAligned(watched());
       const { moments } = watched();
@@ -142,7 +154,7 @@ for (const run of RUNS) {
       const apart = moments.filter(
         ({ before, behind }) => checkPresentation(pictures(before), { behind: pictures(behind) }).length > 0,
       );
-      assert.ok(apart.length <= moments.length / 2, `${apart.length} of ${moments.length} moments`);
+      assert.ok(moments.length >= 5 && apart.length === 0, `${apart.length} of ${moments.length} moments`);
     });
 
     test('parts are their segment byte for byte, times are contiguous, durations and dates are true', () => {
@@ -211,25 +223,30 @@ for (const run of RUNS) {
 }
 
 test('a stream with an empty list of profiles has its source only, and no transcoder', async () => {
-  await using server = await startServerProcess({ settings: CHEAP });
-  const { id, streamKey, playbackId } = await server.api.createStream({ profiles: [] });
-  await using _publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
-  const index = await waitFor(async () => indexOf(server, playbackId), { what: 'the stream to be there' });
+  const stream = await stepped.api.createStream({ profiles: [] });
+  await using client = await stepped.connect(stream);
+  await stepped.send(client, { stream, sendings: inTime(fixtureTags()) });
+  const index = await waitFor(() => indexOf(stepped, stream.playbackId), { what: 'the stream to be there' });
   assert.deepEqual([...variantsOf(index).keys()], ['source']);
-  assert.equal((await healthOf(server, id)).transcoder, undefined);
+  assert.equal((await healthOf(stepped, stream.id)).transcoder, undefined);
 });
 
 describe('in Chromium', NEEDS_CHROMIUM, () => {
-  test('the player page plays the ladder by itself, and switches through its variants without a stall', async () => {
-    const { shown, waits, ranges, seeks, errors, failedRequests } = await switchThroughLadder();
+  test('the player page plays the ladder by itself, and switches through its variants without a stall', async (t) => {
+    const { shown, waits, ranges, seeks, errors, failedRequests, longestMs } = await switchThroughLadder();
     const [first, last] = [shown[0]!, shown.at(-1)!];
     const speed = (last.mediaS - first.mediaS) / ((last.atMs - first.atMs) / 1000);
-    assert.ok(Math.abs(speed - 1) < 0.1, `it plays at ${speed} times the speed of time`);
+    note(t, { speed, waits, seeks, longestMs });
     assertContinuous(shown, FPS_IN_BROWSER);
     const widths = runsOfWidths(shown);
     assert.deepEqual(new Set(widths), new Set(Object.values(WIDTHS)), `pictures ${widths.join()} pixels wide`);
     assert.ok(widths.length >= 5, `switched to ${widths.join()}`);
-    assert.deepEqual({ waits, ranges, seeks }, { waits: 0, ranges: 1, seeks: 0 });
+    assert.equal(ranges, 1);
+    // A player cannot play what the machine made too late, for another viewer as well.
+    if (longestMs < LATE_MS) {
+      assert.deepEqual({ waits, seeks }, { waits: 0, seeks: 0 });
+      assert.ok(Math.abs(speed - 1) < 0.1, `it plays at ${speed} times the speed of time`);
+    }
     assert.deepEqual(errors, []);
     assert.deepEqual(
       failedRequests.filter((request) => !request.endsWith('/index.m3u8')),
@@ -241,6 +258,11 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
 /** The frames of each variant. */
 const WIDTHS = { source: 480, middle: 398, small: 320 } as const;
 
+/** A part is half a second long, and a player has three of them in its buffer. */
+const LATE_MS = 1000;
+
+const note = (t: TestContext, numbers: Readonly<Record<string, number>>): void => t.diagnostic(JSON.stringify(numbers));
+
 /** What a viewer sees who selects one variant after another. */
 interface Switched {
   readonly shown: readonly SeenFrame[];
@@ -251,6 +273,8 @@ interface Switched {
   readonly seeks: number;
   readonly errors: readonly string[];
   readonly failedRequests: readonly string[];
+  /** The longest time in which another viewer got no new playlist of some rendition. */
+  readonly longestMs: number;
 }
 
 async function switchThroughLadder(): Promise<Switched> {
@@ -271,12 +295,19 @@ async function switchThroughLadder(): Promise<Switched> {
   await waitFor(async () => variantsOf((await indexOf(server, playbackId)) ?? '').size === 3, { what: 'the ladder' });
   await page.goto(`${server.url}/play/${playbackId}`);
   await readFrames(page);
-  const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
+  const first = await firstFrameSince(page, publisher.startedAtMs, 120_000);
   const since = async (mediaS: number) => (await seen(page)).frames.filter((frame) => frame.mediaS >= mediaS);
   // A player may correct its position in the stream once when it starts.
   const settled = await waitFor(async () => (await since(first.mediaS + 1.5))[0], { what: 'the video to play' });
   await page.evaluate('seen.waits = 0; document.querySelector("video").onwaiting = () => { seen.waits += 1; }');
   const before = await seen(page);
+  const stopped = new AbortController();
+  const other = startWatching(server.playlistUrl(playbackId), {
+    signal: stopped.signal,
+    variants: 3,
+    momentEveryMs: 'on_request',
+  });
+  await waitFor(() => other.hasAll, { what: 'the other viewer' });
 
   for (const choice of ['small', 'source', 'middle', 'small', 'middle'] as const) {
     await page.getByRole('combobox', { name: 'Quality' }).selectOption(choice);
@@ -284,25 +315,31 @@ async function switchThroughLadder(): Promise<Switched> {
     await waitFor(isShown, { what: `frames of ${choice}` });
   }
   await page.getByRole('combobox', { name: 'Quality' }).selectOption('Auto');
-  await sleep(3000);
+  const now = (await seen(page)).frames.at(-1)!;
+  await framesFrom(page, now.counter, 3 * FPS_IN_BROWSER);
+  stopped.abort();
+  const longestMs = Math.max(...[...(await other.watched).renditions.values()].map(longestWithoutReload));
   const shown = await since(settled.mediaS);
   const [waits, ranges] = await page.evaluate<[number, number]>(
     '[seen.waits, document.querySelector("video").buffered.length]',
   );
   const seeks = (await seen(page)).seeks - before.seeks;
   const { errors, failedRequests } = watched;
-  return { shown, waits, ranges, seeks, errors, failedRequests };
+  return { shown, waits, ranges, seeks, errors, failedRequests, longestMs };
+}
+
+function longestWithoutReload({ reloads }: Viewing): number {
+  return Math.max(...reloads.slice(1).map(({ atMs }, index) => atMs - reloads[index]!.atMs));
 }
 
 async function record({ video, profiles, renditions }: Run): Promise<Recording> {
-  const media = await recordMedia({ video, durationS: DURATION_S });
-  await using server = await startSteppedServer();
-  const stream = await server.api.createStream({ profiles });
+  const media = await recordMedia({ video: { fps: { num: FPS, den: 1 }, ...video }, durationS: DURATION_S });
+  const stream = await stepped.api.createStream({ profiles });
   let health: Recording['health'] | undefined;
-  const watched = await publishWatched(server, stream, inTime(media), {
+  const watched = await publishWatched(stepped, stream, inTime(media), {
     variants: Object.keys(renditions).length + 1,
     afterStep: async (atMs) => {
-      if (atMs === MEASURED_AT_MS) health = await healthOf(server, stream.id);
+      if (atMs === MEASURED_AT_MS) health = await healthOf(stepped, stream.id);
     },
   });
   return { watched, health: health! };

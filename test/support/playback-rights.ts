@@ -26,7 +26,7 @@ export function someSigningPair(userId: UserId, change: Partial<SigningKey> = {}
 }
 
 /**
- * Makes a playback token with the claims of the reference service that is valid for a minute.
+ * Makes a playback token with the claims of the reference service that is valid for an hour.
  * @param claims replace others; an undefined one is left out
  */
 export async function signToken(
@@ -35,7 +35,7 @@ export async function signToken(
   claims: Readonly<Record<string, unknown>>,
 ): Promise<string> {
   const now = Math.floor(Date.now() / 1000);
-  const all = { action: 'pull', iss: 'a test', pub: publicKey, video: 'none', iat: now, exp: now + 60, ...claims };
+  const all = { action: 'pull', iss: 'a test', pub: publicKey, video: 'none', iat: now, exp: now + 3600, ...claims };
   return await new SignJWT(all)
     .setProtectedHeader({ alg: 'ES256', typ: 'JWT' })
     .sign(await importPKCS8(pemOf(privateKey), 'ES256'));
