@@ -356,7 +356,7 @@ describe('after a restart', () => {
     receiver.on('connection', () => {
       wasAsked = true;
     });
-    parts.defer(() => void receiver.close().closeAllConnections());
+    parts.defer(() => receiver.close().closeAllConnections());
     await once(receiver, 'listening');
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/gate`;
     const hook = await server.api.request('POST', '/webhook', { name: 'gate', url, events: ['stream.started'] });
