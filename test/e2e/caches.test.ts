@@ -16,7 +16,7 @@ import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { type LoopedPublisher, publishLoop } from '../support/looped-media.ts';
+import { type LoopedPublisher, publishLoop } from '../support/looped-publisher.ts';
 import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fixtureTags } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { publishLoop } from '../support/looped-media.ts';
+import { publishLoop } from '../support/looped-publisher.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { RtmpClient } from '../support/rtmp-client.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';

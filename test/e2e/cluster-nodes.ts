@@ -6,6 +6,9 @@ import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { waitFor } from '../support/wait-for.ts';
 
+/** With the longest target duration, servers hold requests for half a minute, so that a test sees many that are held at the same time. */
+export const LONG_HOLDS = { MILLRACE_SEGMENT_TARGET_DURATION_S: '10' };
+
 /** Settings without rate limits, and with patience for publishers that wait for a frozen server. */
 export const PATIENT = {
   MILLRACE_API_RATE_LIMIT: '0',

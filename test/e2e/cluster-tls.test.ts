@@ -15,6 +15,7 @@ import { startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { LONG_HOLDS, PATIENT } from './cluster-nodes.ts';
 import { broadcast } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
@@ -33,7 +34,7 @@ before(async () => {
   const folder = parts.use(await temporaryFolder());
   const tls = await writeCertificate(folder.path, certificate);
   const postgres = parts.use(await startPostgres());
-  const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), ...tls };
+  const settings = { ...PATIENT, ...LONG_HOLDS, MILLRACE_DATABASE_URL: await postgres.newDatabase(), ...tls };
   const trusting = { ...settings, NODE_EXTRA_CA_CERTS: tls.MILLRACE_TLS_CERT };
   one = parts.use(await startServerProcess({ settings: trusting }));
   const { apiKey, url } = one;

@@ -9,7 +9,7 @@ import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { PATIENT } from './cluster-nodes.ts';
+import { LONG_HOLDS, PATIENT } from './cluster-nodes.ts';
 import { assertCut, broadcast, CUTS } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
@@ -19,7 +19,7 @@ let other: ServerProcess;
 
 before(async () => {
   postgres = await startPostgres();
-  const settings = { ...PATIENT, MILLRACE_DATABASE_URL: await postgres.newDatabase() };
+  const settings = { ...PATIENT, ...LONG_HOLDS, MILLRACE_DATABASE_URL: await postgres.newDatabase() };
   one = await startServerProcess({ settings });
   other = await startServerProcess({ settings, apiKey: one.apiKey });
 });

@@ -20,14 +20,14 @@ import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { publishLoop } from '../support/looped-media.ts';
+import { publishLoop } from '../support/looped-publisher.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
-import { get, mediaPlaylistUris, startWatching } from './viewer.ts';
+import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 const TIME_LIMIT_MS = 120_000;
@@ -125,13 +125,9 @@ describe('while a stream is live', { concurrency: true }, () => {
     const stream = await server.api.createStream();
     await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
     const url = await firstMediaPlaylist(server.playlistUrl(stream.playbackId));
-    const { segments } = readMediaPlaylist((await get(url)).body.toString());
-    const held = get(`${url}?_HLS_msn=${segments.at(-1)!.msn + 1}`);
-    await waitFor(async () => /^millrace_held_requests_count 1$/m.test(await metricsOf(server)), {
-      what: 'the request to be held',
-    });
+    const held = await holdRequest(server, url);
     assert.equal(await server.stop(), 0);
-    const answer = await held;
+    const answer = await held.answer;
     // Either the session ended first, and the held request gets the end of the playlist, or the server stopped first, and asks to try again.
     if (answer.status === 200) assert.ok(readMediaPlaylist(answer.body.toString()).ended);
     else await assertUnavailable(new Response(answer.body, { status: answer.status, headers: answer.headers }));
@@ -204,6 +200,20 @@ async function firstMediaPlaylist(indexUrl: string): Promise<string> {
     { what: 'the first playlist' },
   );
   return new URL(mediaPlaylistUris(index.body.toString())[0]!, indexUrl).href;
+}
+
+/** Sends a request for the next segment that the server holds. It is sent again when it is answered before that is seen. */
+async function holdRequest(server: TestServer, playlistUrl: string): Promise<{ readonly answer: Promise<Answer> }> {
+  for (;;) {
+    const { segments } = readMediaPlaylist((await get(playlistUrl)).body.toString());
+    let isAnswered = false;
+    const answer = get(`${playlistUrl}?_HLS_msn=${segments.at(-1)!.msn + 1}`).finally(() => {
+      isAnswered = true;
+    });
+    const isHeld = async () => isAnswered || /^millrace_held_requests_count 1$/m.test(await metricsOf(server));
+    await waitFor(isHeld, { what: 'the request to be held' });
+    if (!isAnswered) return { answer };
+  }
 }
 
 const metricsOf = async ({ metricsUrl }: TestServer): Promise<string> => (await get(metricsUrl)).body.toString();

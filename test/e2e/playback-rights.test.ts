@@ -11,7 +11,7 @@ import type { ApiClient, CreatedStream } from '../support/api-client.ts';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
-import { type LoopedPublisher, publishLoop } from '../support/looped-media.ts';
+import { type LoopedPublisher, publishLoop } from '../support/looped-publisher.ts';
 import { signToken } from '../support/playback-rights.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';

@@ -12,7 +12,7 @@ import { transcodersOf } from '../support/children.ts';
 import { launchChromium, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import type { FlvFileTag } from '../support/flv-file.ts';
 import type { PlaylistSegment } from '../support/hls-playlist.ts';
-import { type LoopedPublisher, publishLoop } from '../support/looped-media.ts';
+import { type LoopedPublisher, loopOf, publishLoop } from '../support/looped-publisher.ts';
 import { startPublisher } from '../support/publisher.ts';
 import { recordMedia } from '../support/recorded-media.ts';
 import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '../support/server.ts';
@@ -51,6 +51,9 @@ const FAULT_AT_MS = 5000;
 const BACK_AT_MS = 8000;
 const DURATION_S = 15;
 
+/** A multiple of the length of a frame, and of that of an audio frame at 48 kHz. */
+const LOOP_MS = 8000;
+
 /** What every publisher here sends, except for the one that a browser plays. */
 let media: readonly FlvFileTag[];
 before(async () => {
@@ -59,7 +62,7 @@ before(async () => {
 
 /** Publishes it again and again, in real time. */
 const publish = (server: TestServer, { streamKey }: CreatedStream): Promise<LoopedPublisher> =>
-  publishLoop(server.rtmpPort, streamKey, { tags: media, lengthMs: DURATION_S * 1000 });
+  publishLoop(server.rtmpPort, streamKey, { loop: loopOf(media, LOOP_MS) });
 
 /** A fault of the child process. */
 interface Fault {
@@ -277,7 +280,10 @@ async function suffer({ signal }: Fault) {
         process.kill(lost, signal);
       }
       if (atMs === BACK_AT_MS - STEP_MS) {
-        const isReplaced = () => transcoders().length === 1 && transcoders()[0]!.pid !== lost;
+        const isReplaced = () => {
+          const [child, ...others] = transcoders();
+          return child !== undefined && others.length === 0 && child.pid !== lost;
+        };
         await waitFor(isReplaced, { what: 'another child' });
         replacedAtMs = server.clock.now();
       }

@@ -186,6 +186,10 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
     MILLRACE_METRICS_PORT: '0',
     MILLRACE_DATA_DIR: dataDir,
     MILLRACE_LOG_LEVEL: 'debug',
+    // A busy machine may hold up a publisher for longer than an attacker may take.
+    MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
+    MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
+    MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
     ...settings,
   };
 }

@@ -12,8 +12,8 @@ const PAUSE_MS = { shortest: 1, longest: 100 } as const;
 /**
  * Waits until `condition` returns something other than undefined or false, and returns that.
  * @param options.what completes "waited in vain for ..." in the error of a test that fails
- * @throws {Error} when the condition throws, or is not true within `timeoutMs`. The default is a minute: nothing that is waited for takes so
- *   long, but a shared machine may stand still for many seconds
+ * @throws {Error} when the condition throws, or is not true within `timeoutMs`. The default is a minute: nothing that is waited for takes
+ *   so long, but a shared machine may stand still for seconds
  */
 export async function waitFor<Found>(
   condition: () => Found | undefined | false | Promise<Found | undefined | false>,

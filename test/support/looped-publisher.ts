@@ -1,0 +1,84 @@
+/**
+ * A publisher in this process that sends recorded media in real time, again and again, for tests in which it matters that a stream is live and
+ * not what it shows. It costs a small part of the CPU time of {@link file://./publisher.ts}, and when the machine stood still, it sends what is
+ * due at once, so that no media is missing.
+ */
+import { type FlvFileTag, fixtureTags } from './flv-file.ts';
+import { RtmpClient } from './rtmp-client.ts';
+
+/** The tag types of FLV. */
+const [AUDIO, VIDEO] = [8, 9];
+const SEND_EVERY_MS = 40;
+
+/** Media that can be repeated. */
+interface Loop {
+  /** What an encoder sends once: metadata and configurations. */
+  readonly heads: readonly FlvFileTag[];
+  /** In the order in which they are sent. */
+  readonly media: readonly FlvFileTag[];
+  readonly lengthMs: number;
+}
+
+/** The two seconds of the fixture. Nothing need be encoded for it, and its frames have no code. */
+const fixtureLoop = (): Loop => loopOf(fixtureTags(), 2000);
+
+/** The beginning of recorded media, as a loop. @param lengthMs its length, after which the next round begins */
+export function loopOf(tags: readonly FlvFileTag[], lengthMs: number): Loop {
+  const isMedia = ({ type, body, timestamp }: FlvFileTag) =>
+    (type === AUDIO || type === VIDEO) && body[1] !== 0 && timestamp < lengthMs;
+  const isEndOfSequence = ({ type, body }: FlvFileTag) => type === VIDEO && body[1] === 2;
+  return {
+    heads: tags.filter(({ type, body }) => (type !== AUDIO && type !== VIDEO) || body[1] === 0),
+    media: tags.filter((tag) => isMedia(tag) && !isEndOfSequence(tag)),
+    lengthMs,
+  };
+}
+
+/** A running publish. Disposing it breaks its connection. */
+export interface LoopedPublisher extends AsyncDisposable {
+  readonly client: RtmpClient;
+  /** Ends the publish as the stop button of an encoder does. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts to publish.
+ * @param options.loop the fixture by default
+ * @param options.aheadMs how much media is sent at once in the beginning; less than the ten seconds by which a publisher may be ahead
+ * @throws {RtmpRefusedError} when the server refuses the key
+ */
+export async function publishLoop(
+  rtmpPort: number,
+  streamKey: string,
+  { loop = fixtureLoop(), aheadMs = 0 }: { readonly loop?: Loop; readonly aheadMs?: number } = {},
+): Promise<LoopedPublisher> {
+  const client = await RtmpClient.publish(rtmpPort, streamKey);
+  client.tags(loop.heads);
+  const startedAt = performance.now();
+  let sent = 0;
+  const send = () => {
+    const untilMs = performance.now() - startedAt + aheadMs;
+    for (; ; sent += 1) {
+      const tag = loop.media[sent % loop.media.length]!;
+      const shiftMs = Math.floor(sent / loop.media.length) * loop.lengthMs;
+      if (tag.timestamp + shiftMs > untilMs) break;
+      client.tag(tag, shiftMs);
+    }
+  };
+  send();
+  const sending = setInterval(send, SEND_EVERY_MS);
+  client.socket.once('close', () => clearInterval(sending));
+  return {
+    client,
+    async stop() {
+      clearInterval(sending);
+      client.unpublish(streamKey);
+      client.end();
+      await client.closed();
+    },
+    async [Symbol.asyncDispose]() {
+      clearInterval(sending);
+      await client[Symbol.asyncDispose]();
+    },
+  };
+}
