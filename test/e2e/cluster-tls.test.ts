@@ -10,13 +10,12 @@ import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
 import { fixtureTags } from '../support/flv-file.ts';
-import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LONG_HOLDS, PATIENT } from './cluster-nodes.ts';
-import { broadcast } from './cuts.ts';
+import { AFTER_HEAD_START_MS, broadcast, giveHeadStart } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
 const parts = new AsyncDisposableStack();
@@ -53,9 +52,9 @@ describe('nodes in TLS', () => {
     await using live = await broadcast(one, other);
     using session = connectTo(other);
     const { pathname: path, search } = new URL(live.playlistUrl);
+    const read = await giveHeadStart(live);
     const playlist = await ask(session, `${path}${search}`);
     assert.equal(playlist.status, 200);
-    const read = readMediaPlaylist(playlist.body.toString());
     const { map, parts: made } = read.segments[0]!;
     for (const uri of [map!, made[0]!.uri!]) {
       const { pathname } = new URL(uri, live.playlistUrl);
@@ -73,7 +72,7 @@ describe('nodes in TLS', () => {
     left.close(8);
     await heldAt(other, 50);
     await heldAt(one, 1);
-    live.client.tags(fixtureTags(), 2000);
+    live.client.tags(fixtureTags(), AFTER_HEAD_START_MS);
     const answers = await Promise.all(waiting);
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     assert.equal(new Set(answers.map(({ body }) => body.toString())).size, 1);

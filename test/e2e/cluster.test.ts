@@ -4,13 +4,12 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { fixtureTags } from '../support/flv-file.ts';
-import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type PostgresServer, startPostgres } from '../support/postgres.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LONG_HOLDS, PATIENT } from './cluster-nodes.ts';
-import { assertCut, broadcast, CUTS } from './cuts.ts';
+import { AFTER_HEAD_START_MS, assertCut, broadcast, CUTS, giveHeadStart } from './cuts.ts';
 import { get, nextDirectives } from './viewer.ts';
 
 let postgres: PostgresServer;
@@ -64,7 +63,7 @@ describe('a stream published to one node', () => {
   test('has its blocking reloads held through another node, and ended when their viewer leaves', async () => {
     await using live = await broadcast(one, other);
     const leaving = new AbortController();
-    const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
+    const playlist = await giveHeadStart(live);
     const next = `${live.playlistUrl.split('?')[0]}?${nextDirectives(playlist)}`;
     const held = get(next, { signal: leaving.signal });
     const isHeldBy = async (server: ServerProcess) => (await gauge(server, 'millrace_held_requests_count')) === 1;
@@ -76,14 +75,14 @@ describe('a stream published to one node', () => {
 
     const answered = get(next);
     await waitFor(() => isHeldBy(one), { what: 'the owner to hold the request again' });
-    live.client.tags(fixtureTags(), 2000);
+    live.client.tags(fixtureTags(), AFTER_HEAD_START_MS);
     assert.equal((await answered).status, 200);
   });
 
   test('is requested once by another node for all waiting viewers, who are all counted', async () => {
     await using live = await broadcast(one, other);
     const { stream, client } = live;
-    const playlist = readMediaPlaylist((await get(live.playlistUrl)).body.toString());
+    const playlist = await giveHeadStart(live);
     const next = `${live.playlistUrl.split('?')[0]}?${nextDirectives(playlist)}`;
     const hint = new URL(playlist.hints.find((each) => each.get('TYPE') === 'PART')!.get('URI')!, next).href;
     const ask = (url: string, viewer: number) => get(url, { headers: { 'user-agent': `viewer ${viewer}` } });
@@ -92,7 +91,7 @@ describe('a stream published to one node', () => {
       (await gauge(server, 'millrace_held_requests_count')) === count;
     await waitFor(() => holds(other, 100), { what: 'the other node to hold all requests' });
     await waitFor(() => holds(one, 2), { what: 'the owner to hold one for the playlist and one for the part' });
-    client.tags(fixtureTags(), 2000);
+    client.tags(fixtureTags(), AFTER_HEAD_START_MS);
     for (const { status } of await Promise.all(waiting)) assert.equal(status, 200);
     // All send another request, by which the owner learns of viewers that came during the first one. The broadcast has one more viewer
     // of its own.

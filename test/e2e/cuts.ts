@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import type { ApiClient, CreatedStream } from '../support/api-client.ts';
 import { fixtureTags } from '../support/flv-file.ts';
+import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import type { TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -118,6 +119,24 @@ async function tryBroadcast(
   const running = parts.move();
   return { stream, client, playlistUrl, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
+
+/**
+ * Publishes six seconds more at once, ahead of the clock. Otherwise the server would soon show something in place of the media that does not
+ * come, and hold no request for the next part.
+ * @returns the playlist that the viewer gets then. Further media has timestamps from {@link AFTER_HEAD_START_MS} on
+ */
+export async function giveHeadStart({ client, playlistUrl }: Broadcast): Promise<MediaPlaylist> {
+  for (const shiftMs of [2000, 4000, 6000]) client.tags(fixtureTags(), shiftMs);
+  const hasAll = async () => {
+    const playlist = readMediaPlaylist((await get(playlistUrl)).body.toString());
+    const lastsS = playlist.segments.flatMap(({ parts }) => parts).reduce((sum, { durationS }) => sum + durationS, 0);
+    return lastsS > 7 && playlist;
+  };
+  return await waitFor(hasAll, { what: 'the media ahead of the clock' });
+}
+
+/** Where the media of {@link giveHeadStart} ends. */
+export const AFTER_HEAD_START_MS = 8000;
 
 /** Asks one server for the change, and checks that the publisher on another is disconnected, and viewers too where required. */
 export async function assertCut(cut: Cut, publishAt: TestServer, askAt: TestServer): Promise<void> {
