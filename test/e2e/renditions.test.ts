@@ -49,8 +49,7 @@ import { get, startWatching, type Viewing, type Watched } from './viewer.ts';
 const DURATION_S = 13;
 /** By then every rendition has been measured. */
 const MEASURED_AT_MS = 8000;
-/** Few frames per second, so that a slow machine can encode and decode them in time. */
-const FPS = 20;
+const FPS = 30;
 /** Few frames per second, so that a slow machine can encode, decode and draw them in time. */
 const FPS_IN_BROWSER = 15;
 /** The largest allowed distance between audio and video. */
