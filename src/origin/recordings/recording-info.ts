@@ -50,9 +50,10 @@ export function recordingInfoRoute(
       const isForOwner = isRunning && !dvr;
       const unshared = context.cacheControl('restricted');
       if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
-      // The store learns the extent of a running recording only from time to time. The recorder always knows it.
-      const running = isRunning && origin === undefined ? await library.open(asset.path) : undefined;
-      const extent = running?.extent ?? asset;
+      // The store learns the extent only from time to time, and finally once the recording is ready. The files of this machine always say it.
+      const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing');
+      const opened = mayBeLonger && origin === undefined ? await library.open(asset.path) : undefined;
+      const extent = opened?.extent ?? asset;
       const info: RecordingInfo = {
         of: isPlaybackId(playbackId) && playbackId !== asset.playbackId ? 'stream' : 'asset',
         folder: folderOf(asset.path),

@@ -667,6 +667,17 @@ test('players learn from a playback id what is recorded by now: of the stream, o
   assert.equal((await ask(`/hls/${newPlaybackId()}/recording.json`)).statusCode, 204);
 });
 
+test('players learn the whole length of a recording that has just ended, before the store knows it', async (t) => {
+  // A page that takes it for shorter begins before the moment that its address names.
+  const stored = { phase: 'storing', durationS: 6.4, untilMs: at(6.4) } as const;
+  const { ask, asset } = await setUp(t, { asset: stored });
+  const { running, from, to, duration } = (await ask(`/hls/${asset.sessionId}/recording.json`)).json() as Record<
+    string,
+    unknown
+  >;
+  assert.deepEqual({ running, from, to, duration }, { running: false, from: at(0), to: at(240), duration: 240 });
+});
+
 test('viewers who seek back count as viewers of the stream while it is recorded, and of the recording afterwards', async (t) => {
   const running = await setUp(t, { isRunning: true });
   await running.ask(`${running.folder}/index.m3u8`);
