@@ -48,7 +48,8 @@ interface Recording {
 
 async function setUp(t: TestContext): Promise<Fixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-sweeper-'));
-  const store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  const patient = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 };
+  const store = await openStore({ dataDir, exclusive: true, logger: silentLogger, ...patient });
   t.after(async () => {
     await store[Symbol.asyncDispose]();
     rmSync(dataDir, { recursive: true });

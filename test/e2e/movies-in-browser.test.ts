@@ -83,7 +83,7 @@ describe('a movie in Chromium', NEEDS_CHROMIUM, () => {
 
   /**
    * Seeks, and reads the frame that is shown. A busy browser draws it a moment after `seeked`, and until then the frame before.
-   * @param least @param most the numbers of the frames that are waited for, for some seconds
+   * @param least @param most the numbers of the frames that are waited for, for up to a minute
    */
   async function look(atS: number, least: number, most = least): Promise<Looked> {
     return await page.evaluate(`(async () => {
@@ -106,7 +106,7 @@ describe('a movie in Chromium', NEEDS_CHROMIUM, () => {
         canvas.drawImage(video, 0, 0);
         const { data } = canvas.getImageData(0, 0, width, height);
         const number = readFrameCode({ data, width, lineStride: 4 * width, pixelStride: 4 })?.counter;
-        if ((number >= ${least} && number <= ${most}) || looks === 100) return { durationS: video.duration, width, number };
+        if ((number >= ${least} && number <= ${most}) || looks === 1200) return { durationS: video.duration, width, number };
         await new Promise((done) => setTimeout(done, 50));
       }
     })()`);

@@ -4,17 +4,17 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
-import { type ServerProcess, startServerProcess } from '../support/server.ts';
+import { startServer, type TestServer } from '../support/server.ts';
 
 const PATHS = ['/', '/play', '/docs', '/docs/operations', '/docs/reference/settings', '/api/docs'];
 
 suite('the pages for people', NEEDS_CHROMIUM, () => {
   const parts = new AsyncDisposableStack();
-  let server: ServerProcess;
+  let server: TestServer;
   let chromium: TestBrowser;
 
   before(async () => {
-    server = parts.use(await startServerProcess());
+    server = parts.use(await startServer());
     chromium = parts.use(await launchChromium());
   });
   after(() => parts.disposeAsync());

@@ -8,6 +8,8 @@ import { needs } from './tools.ts';
 /** The same Chromium without windows: a page costs a fourth of the CPU time of one in a window that nobody sees. Preferred where installed. */
 const SHELL = '/usr/bin/chromium-headless-shell';
 const EXECUTABLE = existsSync(SHELL) ? SHELL : '/usr/bin/chromium';
+/** The longest wait for anything on a page. Nothing takes so long, but a shared machine may stand still for seconds. */
+const PATIENCE_MS = 60_000;
 const ARGUMENTS = [
   '--no-sandbox', // CI runs as root
   '--headless=new',
@@ -65,6 +67,7 @@ export async function launchChromium({
 
 async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<WatchedPage> {
   const context = await browser.newContext(options);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   const errors: string[] = [];
   const failedRequests: string[] = [];
