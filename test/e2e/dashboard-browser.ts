@@ -5,12 +5,21 @@ import { AxeBuilder } from '@axe-core/playwright';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
-import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 
 /** The window of a desktop. */
 export const DESK = { viewport: { width: 1280, height: 800 } };
 /** The window of a phone. */
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
+/** How long messages of the dashboard are shown, see `toast.tsx`. */
+const TOAST_MS = 6000;
+/** They are shown longer to tests, whose process may stand still for seconds. */
+const LONG_TOASTS = `{
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (run, ms, ...more) => setTimeout(run, ms === ${TOAST_MS} ? 60_000 : ms, ...more);
+}`;
+/** Longer than any wait for media. */
+const HOLD_MS = 60_000;
 /** Text that would run as a script in a page that inserted it as HTML. It is the name of a stream. */
 export const SCRIPT = `"><img src=x onerror="document.title='broken in'"><script>document.title='broken in'</script>`;
 
@@ -58,8 +67,8 @@ export async function goWithin(page: Page, href: string): Promise<void> {
 
 /** The dashboard of a server without live streams. */
 export interface TestDashboard extends AsyncDisposable {
-  readonly server: ServerProcess;
-  readonly chromium: TestBrowser;
+  readonly server: TestServer;
+  readonly chromium: Pick<TestBrowser, 'newPage'>;
   /** A stream named "the evening show". */
   readonly stream: CreatedStream;
   /** A webhook named "shop". */
@@ -75,8 +84,16 @@ export interface TestDashboard extends AsyncDisposable {
 /** Starts the server and the browser. */
 export async function startDashboard(): Promise<TestDashboard> {
   await using parts = new AsyncDisposableStack();
-  const server = parts.use(await startServerProcess({ settings: { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' } }));
-  const chromium = parts.use(await launchChromium());
+  const settings = { ...CHEAP, MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' };
+  const server = parts.use(await startServer({ settings, longestHoldMs: HOLD_MS }));
+  const browser = parts.use(await launchChromium());
+  const chromium = {
+    newPage: async (options?: BrowserContextOptions) => {
+      const watched = await browser.newPage(options);
+      await watched.page.addInitScript(LONG_TOASTS);
+      return watched;
+    },
+  };
   const stream = await server.api.createStream({ name: 'the evening show' });
   await server.api.createStream({ name: SCRIPT });
   const webhook = await server.api.request('POST', '/webhook', {

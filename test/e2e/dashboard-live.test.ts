@@ -4,12 +4,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
-import { startPublisher } from '../support/publisher.ts';
+import { type Loop, publishLoop, recordLoop } from '../support/looped-publisher.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { axeOn, DESK, PHONE, startDashboard, type TestDashboard } from './dashboard-browser.ts';
-
-/** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
-const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
 
 suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   const parts = new AsyncDisposableStack();
@@ -19,11 +17,19 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   let url: TestDashboard['url'];
   let openSignedIn: TestDashboard['openSignedIn'];
   let signInWithKey: TestDashboard['signInWithKey'];
+  let loop: Loop;
+  /** Has a keyframe every eight seconds. */
+  let sickLoop: Loop;
 
   before(async () => {
     ({ server, chromium, webhookId, url, openSignedIn, signInWithKey } = parts.use(await startDashboard()));
+    [loop, sickLoop] = await Promise.all([recordLoop(), recordLoop({ gop: 150 })]);
   });
   after(() => parts.disposeAsync());
+
+  const publish = (streamKey: string, media = loop) => publishLoop(server.rtmpPort, streamKey, { loop: media });
+  const isRefused = (streamKey: string) =>
+    assert.rejects(RtmpClient.publish(server.rtmpPort, streamKey), RtmpRefusedError);
 
   test('from an empty page to a stream that is live, with the keyboard where it matters, and to its end', async () => {
     await using watched = await openSignedIn('/');
@@ -40,13 +46,13 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     const id = page.url().split('/').at(-2)!;
     const rotated = await server.api.request('POST', `/stream/${id}/rotate-key`);
     const { streamKey: newKey } = (await rotated.json()) as { streamKey: string };
-    await assert.rejects(startPublisher({ url: server.rtmpUrl(streamKey), video: SMALL }));
+    await isRefused(streamKey);
     await page.getByText('The encoder uses a former key of this stream').first().waitFor();
 
-    await assert.rejects(startPublisher({ url: server.rtmpUrl('aaaa-bbbb-cccc-dddd'), video: SMALL }));
+    await isRefused('aaaa-bbbb-cccc-dddd');
     await page.getByText('The stream key is not the key of any stream').waitFor();
 
-    await using publisher = await startPublisher({ url: server.rtmpUrl(newKey), video: SMALL });
+    await using publisher = await publish(newKey);
     await page.getByText('You are live').waitFor();
     await waitFor(
       async () =>
@@ -114,6 +120,12 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     );
     await page.getByRole('button', { name: 'Stop the test picture' }).click();
     await page.getByText('Waiting for your encoder').first().waitFor({ timeout: 60_000 });
+    // Until then the page would show the recording as far as it is written.
+    const isReady = async () => {
+      const [recorded] = (await (await server.api.request('GET', '/asset')).json()) as { status: { phase: string } }[];
+      return recorded?.status.phase === 'ready';
+    };
+    await waitFor(isReady, { what: 'the recording to be ready' });
 
     await page.goto(url('/recordings'));
     await page.getByRole('link', { name: 'test card' }).click();
@@ -174,9 +186,8 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
 
   test('the wall has every live stream over the whole screen, those that need attention first, and no scroll bars', async () => {
     const made = await Promise.all(['a good one', 'a sick one'].map((name) => server.api.createStream({ name })));
-    const [good, sick] = made.map(({ streamKey }) => server.rtmpUrl(streamKey));
-    await using first = await startPublisher({ url: good!, video: SMALL });
-    await using second = await startPublisher({ url: sick!, video: { ...SMALL, gop: 150 } });
+    await using first = await publish(made[0]!.streamKey);
+    await using second = await publish(made[1]!.streamKey, sickLoop);
     await using watched = await openSignedIn('/');
     const { page, errors } = watched;
     await page.getByRole('link', { name: 'Wall', exact: true }).focus();
@@ -228,15 +239,10 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('Offline', { exact: true }).waitFor();
 
-    await assert.rejects(
-      startPublisher({ url: `${server.rtmpUrl(made.streamKey).replace(made.streamKey, made.id)}`, video: SMALL }),
-    );
+    await isRefused(made.id);
     await page.getByText(/The encoder sends the id of this stream/).waitFor();
 
-    await using publisher = await startPublisher({
-      url: server.rtmpUrl(made.streamKey),
-      video: { ...SMALL, gop: 150 },
-    });
+    await using publisher = await publish(made.streamKey, sickLoop);
     const health = page.locator('.dock .health');
     await health.getByText('Issues').waitFor({ timeout: 60_000 });
     await page.getByText(/add -g 60/).waitFor();
@@ -259,7 +265,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     const small = { name: 'small', bitrate: 200_000, fps: 0, width: 256, height: 144 };
     const body = { name: 'members only', record: true, profiles: [small], playbackPolicy: { type: 'jwt' } };
     const made = await server.api.createStream(body);
-    await using publisher = await startPublisher({ url: server.rtmpUrl(made.streamKey), video: SMALL });
+    await using publisher = await publish(made.streamKey);
     await using watched = await chromium.newPage(DESK);
     const { page, errors, failedRequests } = watched;
     await signInWithKey(page, server.apiKey);
@@ -323,7 +329,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
 
   test('what happened leads to its moment in the recording', async () => {
     const made = await server.api.createStream({ name: 'kept', record: true, profiles: [] });
-    await using publisher = await startPublisher({ url: server.rtmpUrl(made.streamKey), video: SMALL });
+    await using publisher = await publish(made.streamKey);
     await using watched = await openSignedIn(`/streams/${made.id}`);
     const { page, errors } = watched;
     const link = page.getByRole('link', { name: 'Watch in the recording: Live: viewers can watch.' });

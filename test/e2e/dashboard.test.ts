@@ -2,11 +2,13 @@
  * The dashboard in a real browser: signing in and out, and everything that is created, changed, listed and deleted there.
  */
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
+import { promisify } from 'node:util';
 import { run } from '../cli/millrace.ts';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
-import { startServerProcess } from '../support/server.ts';
+import { startServer } from '../support/server.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
 import { DESK, startDashboard, type TestDashboard } from './dashboard-browser.ts';
@@ -45,7 +47,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.route('**/dashboard/session/token', (route) => route.fulfill({ status: 503, body: 'no database' }));
     await page.reload();
     await page.getByText('The server answered 503.').waitFor();
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('heading', { name: 'Home' }).waitFor();
 
     await using second = await chromium.newPage(DESK);
@@ -108,7 +110,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('All other browsers are signed out.').waitFor();
     assert.deepEqual(ended, ['gone', 'far']);
     await page.getByRole('link', { name: 'Admin' }).waitFor({ state: 'detached' });
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
     const answer = await server.api.request('GET', '/browser-session?limit=1');
     const [newest] = (await answer.json()) as { id: string }[];
     assert.equal((await server.api.request('DELETE', `/browser-session/${newest!.id}`)).status, 204);
@@ -172,8 +174,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     const { page, errors } = watched;
     const copied = async () => {
       const dialog = page.getByRole('dialog');
+      await page.evaluate('delete globalThis.copied');
       await dialog.getByRole('button', { name: 'Copy as curl' }).click();
-      const command = await page.evaluate<string>('globalThis.copied');
+      const command = await waitFor(() => page.evaluate<string | undefined>('globalThis.copied'), {
+        what: 'a command',
+      });
       await dialog.getByRole('button', { name: 'Close' }).click();
       await dialog.waitFor({ state: 'detached' });
       return command;
@@ -193,7 +198,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
       assert.ok(command.startsWith(expected), command);
     }
     const suspend = await page.evaluate<string>('globalThis.copied');
-    execFileSync('sh', ['-c', suspend], { env: { ...process.env, KEY: server.apiKey }, stdio: 'pipe' });
+    await promisify(execFile)('sh', ['-c', suspend], { env: { ...process.env, KEY: server.apiKey } });
     await page.getByText('This stream is suspended').waitFor();
     await page.getByRole('button', { name: 'Resume' }).click();
     await page.locator('.toast').getByRole('button', { name: 'Copy as curl' }).click();
@@ -323,15 +328,16 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('The server cannot be reached').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept');
     await page.context().setOffline(false);
-    const created = page.waitForRequest((request) => request.method() === 'POST');
+    // The page shows what it said before until it knows that this request has failed, too.
+    const lost = page.waitForEvent('requestfailed', (request) => request.method() === 'POST');
     await page.route('**/api/stream', async (route) => {
       assert.equal((await route.fetch()).status(), 201);
       await route.abort();
     });
     await page.getByRole('button', { name: 'Create the stream' }).click();
-    await created;
+    await lost;
     await page.getByText('The server cannot be reached').waitFor();
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
     await page.getByRole('button', { name: 'Create the stream' }).click();
     await page.getByRole('heading', { name: 'kept' }).waitFor();
     const shown = await server.api.request('GET', '/stream?filters=[{"id":"name","value":"kept"}]');
@@ -339,7 +345,9 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   });
 
   test('what was typed stays while the server restarts under the page, and is saved by the new one', async () => {
-    await using first = await startServerProcess();
+    await using folder = await temporaryFolder();
+    const dataDir = folder.path;
+    await using first = await startServer({ dataDir });
     const made = await first.api.createStream({ name: 'old name', profiles: [] });
     await using watched = await chromium.newPage(DESK);
     const { page } = watched;
@@ -350,13 +358,13 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('menuitem', { name: 'Edit the name' }).click();
     const field = page.getByRole('dialog').getByLabel('Name', { exact: true });
     await field.fill('new name');
-    await first.kill();
+    await first[Symbol.asyncDispose]();
     await page.getByText('Reconnecting…').waitFor();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByText('The server cannot be reached').waitFor();
     assert.equal(await field.inputValue(), 'new name');
     const settings = { MILLRACE_HTTP_PORT: String(first.httpPort), MILLRACE_RTMP_PORT: String(first.rtmpPort) };
-    await using second = await startServerProcess({ dataDir: first.dataDir, apiKey: first.apiKey, settings });
+    await using second = await startServer({ dataDir, apiKey: first.apiKey, settings });
     await page.locator('.liveness.live').waitFor();
     assert.equal(await field.inputValue(), 'new name');
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
@@ -383,7 +391,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.mouse.click(5, 5);
     answer.resolve();
     await page.getByRole('button', { name: 'Show API key' }).click();
-    await page.unrouteAll();
+    await page.unrouteAll({ behavior: 'wait' });
     // A selection that begins in the dialog and ends beside it.
     await page.getByRole('dialog').locator('code').first().hover();
     await page.mouse.down();
@@ -440,28 +448,29 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   test('a long list is gone through to its end and back, is renewed where it is shown, and has at most 300 rows in the page', async () => {
     const name = (index: number) => `long list, number ${index}`;
     const ids: string[] = [];
-    for (let index = 0; index < 420; index += 1) ids.push((await server.api.createStream({ name: name(index) })).id);
+    const last = 359;
+    for (let index = 0; index <= last; index += 1) ids.push((await server.api.createStream({ name: name(index) })).id);
     await using watched = await openSignedIn('/streams?name=long+list');
     const { page, errors } = watched;
     const link = (index: number) => page.getByRole('link', { name: name(index), exact: true });
     const rows = page.locator('tbody tr');
-    await link(419).waitFor();
+    await link(last).waitFor();
     const more = page.getByRole('button', { name: 'Show more' });
     // The list begins with the newest.
-    for (let last = 419 - 99; last > 0; last -= 50) {
+    for (let oldest = last - 99; oldest > 0; oldest -= 50) {
       await more.click();
-      await link(last).waitFor();
+      await link(oldest).waitFor();
       assert.ok((await rows.count()) <= 300, `${await rows.count()} rows`);
     }
     await more.click();
     await link(0).waitFor();
     await more.waitFor({ state: 'detached' });
-    await link(419).waitFor({ state: 'detached' });
+    await link(last).waitFor({ state: 'detached' });
 
     await server.api.request('PATCH', `/stream/${ids[60]}`, { name: 'long list, renamed' });
     await page.getByRole('link', { name: 'long list, renamed' }).waitFor();
     const previous = page.getByRole('button', { name: 'Show previous' });
-    for (const first of [319, 369, 419]) {
+    for (const first of [last - 50, last]) {
       await previous.click();
       await link(first).waitFor();
     }
@@ -478,10 +487,11 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByRole('link', { name: 'busy 0' }).waitFor();
     let changes = 0;
     const change = () => server.api.request('PATCH', `/stream/${id}`, { name: `busy ${++changes}` });
+    let isOver = false;
     // Every answer takes so long that many more events happen meanwhile.
     await page.route('**/api/stream?*', async (route) => {
       const since = changes;
-      await waitFor(() => changes > since + 30, { what: 'more changes' });
+      await waitFor(() => isOver || changes > since + 30, { what: 'more changes' });
       await route.continue().catch(() => {});
     });
     const isShown = () =>
@@ -494,7 +504,8 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
       await change();
       await page.evaluate('new Promise(requestAnimationFrame)');
     }
-    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    isOver = true;
+    await page.unrouteAll({ behavior: 'wait' });
     await server.api.request('DELETE', `/stream/${id}`);
   });
 });

@@ -9,15 +9,18 @@ import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
-import { startPublisher } from '../support/publisher.ts';
-import type { VideoJob } from '../support/publisher-protocol.ts';
-import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { type Loop, publishLoop, recordLoop, SMALL } from '../support/looped-publisher.ts';
+import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 import { variantsListed } from './viewer.ts';
 
-/** Small frames at a low rate, so that a slow machine can encode, decode and draw them in time. */
-const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 };
+/** Small, because drawing a page takes more CPU time than decoding its video. */
+const WINDOW = { viewport: { width: 640, height: 360 } };
+/** Longer than any wait for media. */
+const HOLD_MS = 60_000;
+/** Smaller than the media, so that a test can tell a variant by its width. */
+const SMALLER = { name: 'small', bitrate: 100_000, fps: 0, width: 256, height: 144 };
 
 /** Waits until the page shows a state. */
 const showing = (page: Page, state: string) => untilShown(page, 'state', state);
@@ -27,21 +30,22 @@ const noticing = (page: Page, title: string) => page.locator('#notice-title').ge
 
 suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   const parts = new AsyncDisposableStack();
-  let server: ServerProcess;
+  let server: TestServer;
   let chromium: TestBrowser;
+  let loop: Loop;
 
   before(async () => {
-    server = parts.use(await startServerProcess({ settings: CHEAP }));
+    server = parts.use(await startServer({ settings: CHEAP, longestHoldMs: HOLD_MS }));
     chromium = parts.use(await launchChromium());
+    loop = await recordLoop();
   });
   after(() => parts.disposeAsync());
 
   const pageUrl = (stream: CreatedStream) => `${server.url}/play/${stream.playbackId}`;
-  const publish = (stream: CreatedStream, video: Partial<VideoJob> = SMALL) =>
-    startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
+  const publish = ({ streamKey }: CreatedStream) => publishLoop(server.rtmpPort, streamKey, { loop });
 
-  async function openPage(url: string, options = {}): Promise<WatchedPage> {
-    const watched = await chromium.newPage(options);
+  async function openPage(url: string): Promise<WatchedPage> {
+    const watched = await chromium.newPage(WINDOW);
     await watched.page.goto(url);
     return watched;
   }
@@ -61,28 +65,36 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
 
   test('the page says why it cannot play now, and tries again with pauses', async () => {
     const stream = await server.api.createStream();
-    await using watched = await chromium.newPage();
+    await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
-    let asked = 0;
-    let code = 'too_many_viewers';
+    // Each request is answered once the test has seen what the page says of the answer before.
+    const codes = ['too_many_viewers', 'shutting_down', 'playlist_timeout'];
+    const seen = codes.map(() => Promise.withResolvers<void>());
+    const askedAt: number[] = [];
+    const answeredAt: number[] = [];
     await page.route('**/index.m3u8', async (route) => {
-      asked += 1;
+      const turn = Math.min(askedAt.push(performance.now()), codes.length) - 1;
+      if (turn > 0) await seen[turn - 1]!.promise;
+      answeredAt.push(performance.now());
       // A date, as proxies may say it.
       const headers = { 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' };
-      await route.fulfill({ status: 503, headers, json: { code } });
+      await route.fulfill({ status: 503, headers, json: { code: codes[turn] } });
     });
     await page.goto(pageUrl(stream));
-    await noticing(page, 'Too many viewers right now');
-    code = 'shutting_down';
-    await noticing(page, 'No connection');
-    assert.equal(asked, 2);
-    code = 'playlist_timeout';
-    await noticing(page, 'The stream is offline');
+    for (const [turn, title] of ['Too many viewers right now', 'No connection', 'The stream is offline'].entries()) {
+      await noticing(page, title);
+      seen[turn]!.resolve();
+    }
+    for (const turn of [1, 2]) {
+      const pauseMs = askedAt[turn]! - answeredAt[turn - 1]!;
+      assert.ok(pauseMs >= 900, `it asked again after ${pauseMs} ms`);
+    }
+    await page.unrouteAll({ behavior: 'wait' });
   });
 
   test('the page says that it cannot decode a stream for as long as that is true', async () => {
     const stream = await server.api.createStream();
-    await using watched = await chromium.newPage();
+    await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
     let asked = 0;
     await page.route('**/index.m3u8', async (route) => {
@@ -106,9 +118,9 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   test('audio is off until the viewer turns it on, and stays on from session to session', async () => {
     const stream = await server.api.createStream();
     await using strict = await launchChromium({ autoplay: 'muted' });
-    await using watched = await strict.newPage();
+    await using watched = await strict.newPage(WINDOW);
     const { page, errors } = watched;
-    const publisher = await publish(stream);
+    await using publisher = await publish(stream);
     await page.goto(pageUrl(stream));
     await showing(page, 'playing');
     const muted = () => page.evaluate('document.getElementById("video").muted');
@@ -150,9 +162,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   });
 
   test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
-    const profiles = [{ name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 }];
-    const stream = await server.api.createStream({ profiles });
-    await using publisher = await publish(stream, {});
+    const stream = await server.api.createStream({ profiles: [SMALLER] });
+    await using publisher = await publish(stream);
     const bothVariants = () => variantsListed(server.playlistUrl(stream.playbackId), 2);
     await bothVariants();
     await using watched = await openPage(pageUrl(stream));
@@ -165,21 +176,21 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const level = (id: string) => page.locator(`html[data-level="${id}"]`).waitFor({ state: 'attached' });
     await showing(page, 'playing');
     await level('source');
-    await decoded(640);
+    await decoded(SMALL.width);
     assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
     const options = await waitFor(
       async () => {
         const texts = await list.locator('option').allTextContents();
-        return texts[0] === 'Auto (360p30)' ? texts : undefined;
+        return texts[0] === 'Auto (180p15)' ? texts : undefined;
       },
       { what: 'the list of variants' },
     );
-    assert.match(options[1] ?? '', /^360p30 \(source\) · 1\.\d Mbit\/s$/);
-    assert.match(options[2] ?? '', /^180p30 · \d{3} kbit\/s$/);
+    assert.match(options[1] ?? '', /^180p15 \(source\) · \d{3} kbit\/s$/);
+    assert.match(options[2] ?? '', /^144p15 · \d{2,3} kbit\/s$/);
 
     await list.selectOption('small');
     await level('small');
-    await decoded(320);
+    await decoded(256);
     await untilPlaying(page);
     await publisher.stop();
     await noticing(page, 'The stream has ended');
@@ -188,18 +199,18 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
       const response = await route.fetch();
       await route.fulfill({ response, body: (await response.text()).replace(/#EXT-X-STREAM-INF.*\n.*small.*\n/, '') });
     });
-    await using _second = await publish(stream, {});
+    await using _second = await publish(stream);
     await bothVariants();
     await showing(page, 'playing');
-    await decoded(640);
+    await decoded(SMALL.width);
     assert.equal(await list.isVisible(), false, 'there is nothing to choose');
     await page.unroute('**/index.m3u8');
-    await decoded(320);
+    await decoded(256);
 
     await list.focus();
     await page.keyboard.press('Home');
     assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
-    await decoded(640);
+    await decoded(SMALL.width);
     await untilPlaying(page);
     const poster = await page.request.get(String(await page.locator('#video').getAttribute('poster')));
     assert.deepEqual([poster.status(), poster.headers()['content-type']], [200, 'image/jpeg']);
@@ -213,7 +224,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   test('a browser without media source extensions plays it with its own HLS', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);
-    await using watched = await chromium.newPage();
+    await using watched = await chromium.newPage(WINDOW);
     const { page, errors } = watched;
     await page.addInitScript('delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;');
     await page.goto(pageUrl(stream));
@@ -227,7 +238,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   test('the embedded player shows only the video in a frame of another site, and the page itself cannot be framed', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);
-    await using watched = await chromium.newPage();
+    await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
     // Another port is another site, and loopback may frame loopback.
     const elsewhere = createServer((_request, response) => {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Livepeer } from 'livepeer';
-import { startPublisher } from '../support/publisher.ts';
+import { publishLoop, recordLoop } from '../support/looped-publisher.ts';
 import { CHEAP, startServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -28,8 +28,9 @@ test('a live stream is recorded, clipped, downloaded and deleted with the offici
   const client = new Livepeer({ apiKey: server.apiKey, serverURL: `${server.url}/api` });
   const { stream } = await client.stream.create({ name: 'recorded', record: true, profiles: [] });
   assert.ok(stream?.id && stream.playbackId && stream.streamKey);
-  await using publisher = await startPublisher({
-    url: `rtmp://127.0.0.1:${server.rtmpPort}/live/${stream.streamKey}`,
+  await using publisher = await publishLoop(server.rtmpPort, stream.streamKey, {
+    loop: await recordLoop(),
+    aheadMs: 7000,
   });
 
   // Three segments are recorded while the stream is live.
@@ -118,7 +119,7 @@ test('a live stream is recorded, clipped, downloaded and deleted with the offici
   // Its clip outlives the recording.
   assert.equal((await client.asset.delete(running.id)).statusCode, 204);
   const isGone = async () => (await fetch(running.playbackUrl!)).status === 404;
-  await waitFor(isGone, { what: 'the recording to be gone', timeoutMs: 5000 });
+  await waitFor(isGone, { what: 'the recording to be gone' });
   await mustBeMp4(clip.downloadUrl);
   const again = await client.stream.createClip({
     playbackId: clip.playbackId!,

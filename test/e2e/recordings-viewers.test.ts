@@ -5,23 +5,28 @@
 import assert from 'node:assert/strict';
 import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, describe, suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
 import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
+import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { checkMultivariant } from '../support/hls-rules.ts';
+import { type Loop, type LoopedPublisher, publishLoop, recordLoop, SMALL } from '../support/looped-publisher.ts';
 import { signToken } from '../support/playback-rights.ts';
 import { openPlayers } from '../support/players/all-players.ts';
 import type { Player } from '../support/players/player.ts';
-import { type Publisher, startPublisher } from '../support/publisher.ts';
-import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
+import { recordMedia } from '../support/recorded-media.ts';
+import { RtmpClient } from '../support/rtmp-client.ts';
+import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 
-const FPS = 15;
-/** Little, so that a slow machine can encode, decode and draw it in time. */
-const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: FPS, den: 1 }, gop: FPS };
+const FPS = SMALL.fps.num;
+/** Small, because drawing a page takes more CPU time than decoding its video. */
+const WINDOW = { viewport: { width: 640, height: 360 } };
+/** Longer than any wait for media. */
+const HOLD_MS = 60_000;
 const PROFILES = [{ name: 'low', width: 256, height: 144, bitrate: 100_000, fps: 0 }];
 
 /** The content of `recording.json`. */
@@ -33,41 +38,80 @@ interface Info {
   readonly duration: number;
 }
 
+/**
+ * Half a second after the beginning of the first segment from a position on. Where a busy machine interrupted the stream, positions and
+ * wall-clock times are further apart after it than before it.
+ */
+async function momentAfter(playlistUrl: string, leastS: number) {
+  const { segments } = readMediaPlaylist(await (await fetch(playlistUrl)).text());
+  let positionS = 0;
+  let dateMs = 0;
+  for (const { programDateTime, durationS } of segments) {
+    if (programDateTime !== undefined) dateMs = Date.parse(programDateTime);
+    if (positionS >= leastS) break;
+    positionS += durationS;
+    dateMs += durationS * 1000;
+  }
+  return { positionS: positionS + 0.5, dateMs: Math.round(dateMs + 500) };
+}
+
 suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
   const parts = new AsyncDisposableStack();
-  let server: ServerProcess;
+  let server: TestServer;
   let chromium: TestBrowser;
+  let loop: Loop;
+  /** A broadcast for the first tests. The last of them ends it. */
+  let shared: { readonly stream: CreatedStream; readonly publisher: LoopedPublisher };
   before(async () => {
-    server = parts.use(await startServerProcess({ settings: CHEAP }));
+    server = parts.use(await startServer({ settings: CHEAP, longestHoldMs: HOLD_MS }));
     chromium = parts.use(await launchChromium());
+    loop = await recordLoop();
+    shared = await publish();
+    parts.use(shared.publisher);
   });
   after(() => parts.disposeAsync());
 
   const infoUrl = (playbackId: string) => `${server.url}/hls/${playbackId}/recording.json`;
-  /** Waits until the recording of a stream is a number of seconds long. */
-  async function recorded(playbackId: string, seconds: number): Promise<{ info: Info; folder: string }> {
+  /** Waits until the recording of a stream is a number of seconds long in some renditions, which it need not be in all at the same time. */
+  async function recorded(
+    playbackId: string,
+    seconds: number,
+    renditions: readonly string[] = ['source'],
+  ): Promise<{ info: Info; folder: string }> {
     let info: Info | undefined;
-    const look = async () => {
-      const answer = await fetch(infoUrl(playbackId));
-      if (answer.status !== 200) return false;
-      info = (await answer.json()) as Info;
-      const playlist = await fetch(new URL(`${info.folder}source.m3u8`, infoUrl(playbackId)));
+    const isLong = async (rendition: string) => {
+      const playlist = await fetch(new URL(`${info!.folder}${rendition}.m3u8`, infoUrl(playbackId)));
       if (!playlist.ok) return false;
       const lengths = (await playlist.text()).matchAll(/#EXTINF:([\d.]+)/g);
       return [...lengths].reduce((sum, [, length]) => sum + Number(length), 0) >= seconds;
     };
-    await waitFor(look, { what: `${seconds} s of recording`, timeoutMs: 90_000 });
+    const look = async () => {
+      const answer = await fetch(infoUrl(playbackId));
+      if (answer.status !== 200) return false;
+      info = (await answer.json()) as Info;
+      return (await Promise.all(renditions.map(isLong))).every((isSo) => isSo);
+    };
+    await waitFor(look, { what: `${seconds} s of recording`, timeoutMs: 120_000 });
     return { info: info!, folder: new URL(info!.folder, infoUrl(playbackId)).href };
   }
-  async function publish(options: object = {}): Promise<{ stream: CreatedStream; publisher: Publisher }> {
+  /** Waits until there are pictures of a recording, and returns their list. A transcoder makes them, which a busy machine delays. */
+  const storyboardOf = (folder: string, query = '') =>
+    waitFor(
+      async () => {
+        const answer = await fetch(`${folder}storyboard.vtt${query}`);
+        return answer.status === 200 && (await answer.text());
+      },
+      { what: 'the first pictures' },
+    );
+  async function publish(options: object = {}): Promise<{ stream: CreatedStream; publisher: LoopedPublisher }> {
     const stream = await server.api.createStream({ record: true, profiles: PROFILES, ...options });
-    return { stream, publisher: await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: SMALL }) };
+    return { stream, publisher: await publishLoop(server.rtmpPort, stream.streamKey, { loop }) };
   }
 
   test('the player page seeks back in a live stream to its start, shows pictures of it, and comes back to live', async () => {
-    const { stream, publisher } = await publish();
-    await using _publisher = publisher;
-    await recorded(stream.playbackId, 12);
+    const { stream } = shared;
+    const { folder } = await recorded(stream.playbackId, 12);
+    await storyboardOf(folder);
     for (const options of [
       { viewport: { width: 1280, height: 800 } },
       { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'light' as const },
@@ -84,11 +128,14 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await page.locator('#preview-picture').waitFor({ state: 'visible' });
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
+      const clickedAt = performance.now();
       await page.mouse.click(box.x + 2, box.y + box.height / 2);
       await untilShown(page, 'mode', 'replay');
       await untilShown(page, 'state', 'playing');
       await untilPlaying(page);
-      assert.ok((await positionOf(page)) < 6, `it begins at ${await positionOf(page)} s`);
+      // It cannot have played for longer than since the click.
+      const beganAtS = (await positionOf(page)) - (performance.now() - clickedAt) / 1000;
+      assert.ok(beganAtS < 2, `it begins at ${beganAtS} s or later`);
       await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
@@ -107,64 +154,11 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
   });
 
-  test('the page goes on with the recording when the stream has ended, and the recording has a page of its own', async () => {
-    const { stream, publisher } = await publish();
-    await using _publisher = publisher;
-    await using watched = await chromium.newPage();
-    const { page } = watched;
-    await recorded(stream.playbackId, 4);
-    await page.goto(`${server.url}/play/${stream.playbackId}`);
-    await untilShown(page, 'state', 'playing');
-    await publisher.stop();
-    await untilShown(page, 'state', 'offline');
-    await page.getByText('Watch the recording').click();
-    await untilShown(page, 'mode', 'replay');
-    await untilShown(page, 'state', 'playing');
-    await untilPlaying(page);
-    const [asset] = (await (await server.api.request('GET', '/asset')).json()) as { id: string; playbackId: string }[];
-    for (const id of [asset!.playbackId, asset!.id]) {
-      await page.goto(`${server.url}/play/${id}`);
-      await untilShown(page, 'mode', 'replay');
-      await untilShown(page, 'state', 'playing');
-      await untilPlaying(page);
-      assert.equal(await page.locator('#live').isVisible(), false);
-      assert.equal(await page.locator('#download').isVisible(), true);
-    }
-  });
-
-  test('an address names the moment at which the page begins, in seconds or as a time', async () => {
-    const { stream, publisher } = await publish();
-    await using _publisher = publisher;
-    const { info } = await recorded(stream.playbackId, 20);
-    await using watched = await chromium.newPage();
-    const { page, errors } = watched;
-    const begins = async (id: string, query: string, atS: number) => {
-      await page.goto(`${server.url}/play/${id}${query}`);
-      await untilShown(page, 'mode', 'replay');
-      await untilShown(page, 'state', 'playing');
-      await untilPlaying(page);
-      assert.ok((await positionOf(page)) >= atS - 0.5, `${query} begins at ${await positionOf(page)} s`);
-    };
-    await begins(stream.playbackId, '?t=6', 6);
-    await page.getByText('Back to live').click();
-    await untilShown(page, 'mode', 'live');
-    await publisher.stop();
-    const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
-      id: string;
-    }[];
-    await begins(session!.id, '?t=7.5', 7.5);
-    await begins(session!.id, `?t=${Math.ceil(info.from! + 9000)}`, 9);
-    await begins(session!.id, '?t=0', 0);
-    await begins(session!.id, '?t=no', 0);
-    assert.deepEqual(errors, []);
-  });
-
   test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
-    const { stream, publisher } = await publish();
-    await using _publisher = publisher;
+    const { stream } = shared;
     // The end of an MP4 may be a part or two before that of the playlist.
-    const { folder } = await recorded(stream.playbackId, 9);
-    await using watched = await chromium.newPage();
+    const { info, folder } = await recorded(stream.playbackId, 9, ['source', 'low', 'audio']);
+    await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
     for (const [file, lengthS] of [
       ['source.mp4?to=8', 8],
@@ -179,6 +173,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
           const video = document.querySelector('video');
           video.muted = true;
           await video.play();
+          video.pause();
           const { duration } = video;
           const sought = new Promise((resolve) => video.addEventListener('seeked', resolve, { once: true }));
           video.currentTime = duration / 2;
@@ -193,8 +188,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
     const body = {
       playbackId: stream.playbackId,
-      startTime: Date.now() - 6000,
-      endTime: Date.now() - 4000,
+      startTime: info.from! + 2000,
+      endTime: info.from! + 4000,
       name: 'clip',
     };
     const made = await server.api.request('POST', '/clip', body);
@@ -204,6 +199,60 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await untilShown(page, 'mode', 'replay');
     await untilPlaying(page);
     if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/clip.png` });
+  });
+
+  test('an address names the moment at which the page begins, also right after the end, and the page goes on with the recording', async () => {
+    const { stream, publisher } = shared;
+    const { folder } = await recorded(stream.playbackId, 20);
+    await using first = await chromium.newPage(WINDOW);
+    // The video does not play, so that it stays where it begins.
+    await first.page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
+    const begins = async (id: string, query: string, atS: number) => {
+      await first.page.goto(`${server.url}/play/${id}${query}`);
+      await untilShown(first.page, 'mode', 'replay');
+      const shownAtS = await waitFor(
+        () =>
+          first.page.evaluate<number | false>(
+            '(({ readyState, seeking, currentTime }) => readyState >= 2 && !seeking && currentTime)(document.querySelector("video"))',
+          ),
+        { what: 'a picture' },
+      );
+      assert.ok(Math.abs(shownAtS - atS) < 0.5, `${query} begins at ${shownAtS} s`);
+    };
+    await begins(stream.playbackId, '?t=6', 6);
+    await first.page.getByText('Back to live').click();
+    await untilShown(first.page, 'mode', 'live');
+
+    await using second = await chromium.newPage(WINDOW);
+    const { page } = second;
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await untilShown(page, 'state', 'playing');
+    const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
+      id: string;
+    }[];
+    await publisher.stop();
+    await begins(session!.id, '?t=7.5', 7.5);
+    const moment = await momentAfter(`${folder}source.m3u8`, 8);
+    await begins(session!.id, `?t=${moment.dateMs}`, moment.positionS);
+    await begins(session!.id, '?t=0', 0);
+    await begins(session!.id, '?t=no', 0);
+    assert.deepEqual(first.errors, []);
+
+    await untilShown(page, 'state', 'offline');
+    await page.getByText('Watch the recording').click();
+    await untilShown(page, 'mode', 'replay');
+    await untilShown(page, 'state', 'playing');
+    await untilPlaying(page);
+    const asset = await server.api.request('GET', `/asset/${session!.id}`);
+    const { id, playbackId } = (await asset.json()) as { id: string; playbackId: string };
+    for (const each of [playbackId, id]) {
+      await page.goto(`${server.url}/play/${each}`);
+      await untilShown(page, 'mode', 'replay');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
+      assert.equal(await page.locator('#live').isVisible(), false);
+      assert.equal(await page.locator('#download').isVisible(), true);
+    }
   });
 
   test('each version of a playlist is the beginning of the next one, and pictures are of the time that is asked for', async () => {
@@ -234,11 +283,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual([poster.status, poster.headers.get('content-type')], [200, 'image/jpeg']);
     const ofClip = await fetch(`${folder}poster.jpg?from=1&to=1.5`);
     assert.deepEqual([ofClip.status, ofClip.headers.get('content-type')], [200, 'image/jpeg'], 'between two posters');
-    const drawn = async () => {
-      const answer = await fetch(`${folder}storyboard.vtt`);
-      return answer.status === 200 && (await answer.text());
-    };
-    const storyboard = await waitFor(drawn, { what: 'the first pictures' });
+    const storyboard = await storyboardOf(folder);
     assert.match(storyboard, /^WEBVTT\n\n00:00:00\.000 --> [\d:.]+\nsheet-0\.jpg#xywh=0,0,160,90\n/);
     assert.equal((await fetch(`${folder}sheet-0.jpg`)).status, 200);
     // When the files of pictures are lost, a poster is made of the media.
@@ -253,22 +298,24 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     const { privateKey, publicKey } = key as { privateKey: string; publicKey: string };
     const { stream, publisher } = await publish({ playbackPolicy: { type: 'jwt' } });
     await using _publisher = publisher;
-    const jwt = await signToken(privateKey, publicKey, { sub: stream.playbackId });
+    const exp = Math.floor(Date.now() / 1000) + 3600;
+    const jwt = await signToken(privateKey, publicKey, { sub: stream.playbackId, exp });
     let info: Info | undefined;
     const look = async () => {
       const answer = await fetch(`${infoUrl(stream.playbackId)}?jwt=${jwt}`);
       info = answer.status === 200 ? ((await answer.json()) as Info) : undefined;
       return (info?.duration ?? 0) >= 6;
     };
-    await waitFor(look, { what: 'six seconds of recording', timeoutMs: 90_000 });
+    await waitFor(look, { what: 'six seconds of recording', timeoutMs: 120_000 });
     const folder = new URL(info!.folder, infoUrl(stream.playbackId)).href;
+    await storyboardOf(folder, `?jwt=${jwt}`);
     assert.equal((await fetch(infoUrl(stream.playbackId))).status, 401);
     for (const file of ['index.m3u8', 'source.m3u8', 'source.mp4', 'poster.jpg', 'storyboard.vtt', 'sheet-0.jpg']) {
       assert.equal((await fetch(`${folder}${file}`)).status, 401, file);
       assert.equal((await fetch(`${folder}${file}?jwt=${jwt}`)).status, 200, file);
     }
     assert.equal((await fetch(`${folder}source/0.m4s`)).status, 404);
-    await using watched = await chromium.newPage();
+    await using watched = await chromium.newPage(WINDOW);
     const { page, failedRequests } = watched;
     await page.goto(`${server.url}/play/${stream.playbackId}#jwt=${jwt}`);
     await untilShown(page, 'state', 'playing');
@@ -294,31 +341,27 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual([poster.status, poster.headers.get('content-type')], [200, 'image/jpeg']);
     assert.equal((await fetch(`${folder}storyboard.vtt`)).status, 404);
   });
-});
 
-const needed = [NEEDS_CHROMIUM, needs('ffmpeg'), needs('gst-launch-1.0')];
-describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => skip !== false) ?? false }, () => {
-  const LENGTH_S = 6;
-
-  test('play a recording from its start to its end', async () => {
-    await using server = await startServerProcess({ settings: CHEAP });
-    await using players = await openPlayers();
-    const stream = await server.api.createStream({ record: true });
-    await using publisher = await startPublisher({
-      url: server.rtmpUrl(stream.streamKey),
-      video: SMALL,
-      durationS: LENGTH_S,
-    });
-    await publisher.ended;
-    const infoUrl = `${server.url}/hls/${stream.playbackId}/recording.json`;
+  const needed = [needs('ffmpeg'), needs('gst-launch-1.0')];
+  const skip = needed.map((each) => each.skip).find((each) => each !== false) ?? false;
+  test('stock players play a recording from its start to its end', { skip }, async () => {
+    const lengthS = 6;
+    await using players = await openPlayers({ chromium });
+    const stream = await server.api.createStream({ record: true, profiles: [] });
+    {
+      await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
+      client.tags(await recordMedia({ video: SMALL, durationS: lengthS }));
+      client.unpublish(stream.streamKey);
+      await client.heard();
+    }
     let info: Info | undefined;
     const hasEnded = async () => {
-      const answer = await fetch(infoUrl);
+      const answer = await fetch(infoUrl(stream.playbackId));
       info = answer.status === 200 ? ((await answer.json()) as Info) : undefined;
       return info !== undefined && !info.running;
     };
-    await waitFor(hasEnded, { what: 'the end of the recording', timeoutMs: 60_000 });
-    const url = new URL(`${info!.folder}index.m3u8`, infoUrl).href;
+    await waitFor(hasEnded, { what: 'the end of the recording' });
+    const url = new URL(`${info!.folder}index.m3u8`, infoUrl(stream.playbackId)).href;
     const playToItsEnd = async (player: Player) => {
       await using playing = await player.play(url);
       const look = async () => {
@@ -327,9 +370,11 @@ describe('stock players', { skip: needed.map(({ skip }) => skip).find((skip) => 
         return ended;
       };
       await waitFor(look, { what: `the end in ${player.name}`, timeoutMs: 120_000 });
+      // A player on a busy machine leaves out frames.
       const counters = new Set((await playing.report()).frames.map(({ counter }) => counter));
-      assert.ok(counters.size >= (LENGTH_S - 1) * FPS * 0.8, `${player.name} showed ${counters.size} frames`);
-      assert.ok(Math.min(...counters) <= FPS, `${player.name} began with frame ${Math.min(...counters)}`);
+      assert.ok(counters.size >= (lengthS * FPS) / 3, `${player.name} showed ${counters.size} frames`);
+      assert.ok(Math.min(...counters) <= 2 * FPS, `${player.name} began with frame ${Math.min(...counters)}`);
+      assert.ok(Math.max(...counters) >= (lengthS - 2) * FPS, `${player.name} ended with ${Math.max(...counters)}`);
     };
     await Promise.all(players.all.map(playToItsEnd));
   });

@@ -4,7 +4,8 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, test } from 'node:test';
+import { before, describe, test } from 'node:test';
+import type { FlvFileTag } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { ACCESS_KEY_ID, SECRET_ACCESS_KEY, startObjectServer } from '../support/object-server.ts';
 import { recordMedia } from '../support/recorded-media.ts';
@@ -13,9 +14,6 @@ import { CHEAP, startServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 
 const PROFILES = [{ name: 'small', bitrate: 200_000, fps: 0, width: 240, height: 136 }];
-
-/** Three seconds, as an encoder sends them. */
-const media = () => recordMedia({ video: { width: 320, height: 180, gop: 30, bitrateBps: 300_000 }, durationS: 3 });
 
 async function setUp() {
   await using parts = new AsyncDisposableStack();
@@ -41,10 +39,17 @@ async function setUp() {
 }
 
 describe('a broadcast that ends while its renditions are still waited for', () => {
+  /** Three seconds, as an encoder sends them. */
+  let media: readonly FlvFileTag[];
+
+  before(async () => {
+    media = await recordMedia({ video: { width: 320, height: 180, gop: 30, bitrateBps: 300_000 }, durationS: 3 });
+  });
+
   test('has a recording with all of its media, and every event in order', async () => {
     await using world = await setUp();
     const { client, stream, sessions, events, bucket } = world;
-    client.tags(await media());
+    client.tags(media);
     client.unpublish(stream.streamKey);
     const session = await waitFor(
       async () => (await sessions()).find(({ recordingStatus }) => recordingStatus === 'ready'),
@@ -71,16 +76,15 @@ describe('a broadcast that ends while its renditions are still waited for', () =
   test('without a whole part leaves no session, no file and no object', async () => {
     await using world = await setUp();
     const { client, server, stream, sessions, events, bucket } = world;
-    const tags = await media();
-    const firstFrame = tags.findIndex(({ type, body }) => type === 9 && body[1] === 1);
-    client.tags(tags.slice(0, firstFrame + 1));
+    const firstFrame = media.findIndex(({ type, body }) => type === 9 && body[1] === 1);
+    client.tags(media.slice(0, firstFrame + 1));
     await client.heard();
     client.unpublish(stream.streamKey);
     await waitFor(async () => (await events()).includes('stream.idle'), { what: 'the end of the publish' });
     assert.deepEqual(await sessions(), []);
     // Once the recording of a second broadcast is uploaded, anything that was left of the first one would be in the bucket.
     await using again = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
-    again.tags(tags);
+    again.tags(media);
     again.unpublish(stream.streamKey);
     await waitFor(() => [...bucket.objects.keys()].some((name) => name.endsWith('/index')), { what: 'the upload' });
     const [recording, ...others] = new Set([...bucket.objects.keys()].map((name) => name.split('/')[0]));

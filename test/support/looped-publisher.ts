@@ -4,14 +4,17 @@
  * due at once, so that no media is missing.
  */
 import { type FlvFileTag, fixtureTags } from './flv-file.ts';
+import { recordMedia } from './recorded-media.ts';
 import { RtmpClient } from './rtmp-client.ts';
 
 /** The tag types of FLV. */
 const [AUDIO, VIDEO] = [8, 9];
 const SEND_EVERY_MS = 40;
+/** AAC frames of 1024 samples at 48 kHz and frames of whole milliseconds fill a multiple of this exactly. */
+const LOOP_S = 8;
 
 /** Media that can be repeated. */
-interface Loop {
+export interface Loop {
   /** What an encoder sends once: metadata and configurations. */
   readonly heads: readonly FlvFileTag[];
   /** In the order in which they are sent. */
@@ -19,8 +22,16 @@ interface Loop {
   readonly lengthMs: number;
 }
 
+/** Small frames at a low rate, so that a slow machine can decode, encode and draw them in time. */
+export const SMALL = { width: 320, height: 180, bitrateBps: 300_000, fps: { num: 15, den: 1 }, gop: 15 } as const;
+
+/** Encodes the media of a loop. @param video what differs from {@link SMALL} */
+export async function recordLoop(video: Partial<{ gop: number; width: number; height: number }> = {}): Promise<Loop> {
+  return loopOf(await recordMedia({ video: { ...SMALL, ...video }, durationS: LOOP_S }), LOOP_S * 1000);
+}
+
 /** The two seconds of the fixture. Nothing need be encoded for it, and its frames have no code. */
-const fixtureLoop = (): Loop => loopOf(fixtureTags(), 2000);
+export const fixtureLoop = (): Loop => loopOf(fixtureTags(), 2000);
 
 /** The beginning of recorded media, as a loop. @param lengthMs its length, after which the next round begins */
 export function loopOf(tags: readonly FlvFileTag[], lengthMs: number): Loop {

@@ -1,7 +1,7 @@
 /**
  * All players of the tests and the bench in one list: those that run in a browser and those that are programs.
  */
-import { launchChromium } from '../chromium.ts';
+import { launchChromium, type TestBrowser } from '../chromium.ts';
 import { needs } from '../tools.ts';
 import { MPV } from './mpv-player.ts';
 import type { Player } from './player.ts';
@@ -14,14 +14,20 @@ export interface Players extends AsyncDisposable {
 }
 
 /**
- * Starts the browser and its pages.
+ * Starts the browser, unless one is given, and serves its pages.
  * @param areAll whether mpv and VLC are among the players, which must be installed then
  */
-export async function openPlayers({ areAll = false } = {}): Promise<Players> {
+export async function openPlayers({
+  areAll = false,
+  chromium,
+}: {
+  readonly areAll?: boolean;
+  readonly chromium?: TestBrowser;
+} = {}): Promise<Players> {
   const missing = areAll ? ['mpv', 'vlc'].map(needs).find(({ skip }) => skip !== false) : undefined;
   if (missing !== undefined) throw new Error(`not all players are installed: ${missing.skip}`);
   await using parts = new AsyncDisposableStack();
-  const browser = parts.use(await launchChromium());
+  const browser = chromium ?? parts.use(await launchChromium());
   const web = parts.use(await serveWebPlayers(browser));
   const all = [
     ...WEB_PLAYERS.map((name) => web.player(name)),
