@@ -29,9 +29,9 @@ export async function readFrames(page: Page): Promise<void> {
   await page.evaluate(`(() => {
     const readFrameCode = ${String(readFrameCode)};
     const video = document.querySelector('video');
-    const seen = { frames: [], seeks: 0 };
+    const seen = { frames: [], seeks: 0, lastSeekMs: 0 };
     globalThis.seen = seen;
-    video.addEventListener('seeking', () => { seen.seeks += 1; });
+    video.addEventListener('seeking', () => { seen.seeks += 1; seen.lastSeekMs = Date.now(); });
     const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
     const read = (_now, { mediaTime, width }) => {
       const height = Math.ceil(width / 20);
@@ -55,21 +55,64 @@ export async function seen(page: Page): Promise<{ readonly frames: readonly Seen
 
 /** Waits until the page shows a frame that was drawn at or after a given moment, and returns the first one. */
 export async function firstFrameSince(page: Page, drawnAtMs: number, timeoutMs: number): Promise<SeenFrame> {
-  return await waitFor(async () => (await seen(page)).frames.find((frame) => frame.drawnAtMs >= drawnAtMs), {
-    what: 'a new frame on the page',
-    timeoutMs,
+  const first = () =>
+    page.evaluate<SeenFrame | undefined>(`seen.frames.find((frame) => frame.drawnAtMs >= ${drawnAtMs})`);
+  return await waitFor(first, { what: 'a new frame on the page', timeoutMs });
+}
+
+/**
+ * Waits until, for some seconds, the player did not seek, neither left out nor repeated a frame of the stream, and showed almost every frame
+ * less than a given time after it was drawn. A machine that stands still interrupts every player, so this need not be true of the first seconds.
+ */
+export async function untilSmooth(
+  page: Page,
+  {
+    fromS,
+    forS,
+    framesPerSecond,
+    mostBehindMs = Number.POSITIVE_INFINITY,
+  }: {
+    /** Frames from this media time on. */
+    readonly fromS: number;
+    readonly forS: number;
+    readonly framesPerSecond: number;
+    readonly mostBehindMs?: number;
+  },
+): Promise<void> {
+  let fault: unknown;
+  const isSmooth = async () => {
+    const newest: { readonly frames: readonly SeenFrame[]; readonly lastSeekMs: number } = JSON.parse(
+      await page.evaluate<string>(`(({ frames, lastSeekMs }) => {
+        const sinceS = Math.max(${fromS}, (frames.at(-1)?.mediaS ?? 0) - ${forS});
+        return JSON.stringify({ frames: frames.filter(({ mediaS }) => mediaS >= sinceS), lastSeekMs });
+      })(seen)`),
+    );
+    const frames = newest.frames.filter(({ atMs }) => atMs > newest.lastSeekMs);
+    const shownS = frames.length === 0 ? 0 : frames.at(-1)!.mediaS - frames[0]!.mediaS;
+    // The first frame that is left may begin a little later.
+    if (shownS < forS - 2 / framesPerSecond) return false;
+    try {
+      assertContinuous(frames, framesPerSecond);
+      const behind = frames.map(({ atMs, drawnAtMs }) => atMs - drawnAtMs).sort((a, b) => a - b);
+      const p95 = behind[Math.floor(behind.length * 0.95)]!;
+      assert.ok(p95 < mostBehindMs, `${p95} ms behind`);
+      return true;
+    } catch (error) {
+      fault = error;
+      return false;
+    }
+  };
+  await waitFor(isSmooth, { what: `${forS} s of smooth video`, timeoutMs: 120_000 }).catch((error: unknown) => {
+    throw new Error(`${String(error)}: ${String(fault)}`);
   });
 }
 
 /** Waits until a number of frames were shown, from a given frame on, and returns them. A busy browser does not draw all frames. */
 export async function framesFrom(page: Page, counter: number, count: number): Promise<readonly SeenFrame[]> {
-  return await waitFor(
-    async () => {
-      const frames = (await seen(page)).frames.filter((frame) => frame.counter >= counter);
-      return frames.length >= count && frames;
-    },
-    { what: `${count} frames on the page`, timeoutMs: 60_000 },
-  );
+  const isFrom = `(frame) => frame.counter >= ${counter}`;
+  const areThere = () => page.evaluate<boolean>(`seen.frames.filter(${isFrom}).length >= ${count}`);
+  await waitFor(areThere, { what: `${count} frames on the page` });
+  return (await seen(page)).frames.filter((frame) => frame.counter >= counter);
 }
 
 /** Removes keyframes that were repeated, because a transcoder with too little CPU left frames out. */

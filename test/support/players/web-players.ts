@@ -21,7 +21,7 @@ const packageFolder = (name: string) => join(dirname(fileURLToPath(import.meta.u
 /** The library of each player, and the lines of a page that start it. They report to `noteFatal` and `noteComplaint`. */
 const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly script: string }>> = {
   'hls.js': {
-    library: join(packageFolder('hls.js'), 'dist/hls.js'),
+    library: join(packageFolder('hls.js'), 'dist/hls.min.js'),
     script: `
       const hls = new Hls(JSON.parse(query.get('config')));
       hls.on(Hls.Events.ERROR, (_event, { fatal, details, response }) =>
@@ -44,7 +44,7 @@ const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly
       video.play();`,
   },
   'video.js': {
-    library: join(packageFolder('video.js'), 'dist/video.js'),
+    library: join(packageFolder('video.js'), 'dist/video.min.js'),
     script: `
       const player = videojs(video, { autoplay: 'muted', controls: true });
       player.on('error', () => noteFatal(player.error().code + ' ' + player.error().message));
@@ -114,7 +114,7 @@ export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers>
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
   const play = async (name: WebPlayerName, src: string, config: object): Promise<Playing> => {
-    const watched = await browser.newPage();
+    const watched = await browser.newPage({ viewport: { width: 400, height: 225 } });
     await watched.page.goto(
       `http://127.0.0.1:${port}/?${String(new URLSearchParams({ player: name, src, config: JSON.stringify(config) }))}`,
     );
