@@ -38,6 +38,13 @@ interface Info {
   readonly duration: number;
 }
 
+/** A recording as the API shows it. */
+interface Asset {
+  readonly id: string;
+  readonly playbackId: string;
+  readonly status: { readonly phase: string };
+}
+
 /**
  * Half a second after the beginning of the first segment from a position on. Where a busy machine interrupted the stream, positions and
  * wall-clock times are further apart after it than before it.
@@ -53,6 +60,21 @@ async function momentAfter(playlistUrl: string, leastS: number) {
     dateMs += durationS * 1000;
   }
   return { positionS: positionS + 0.5, dateMs: Math.round(dateMs + 500) };
+}
+
+/** The position from which on a playlist has some seconds of media without a gap. Renditions have gaps where a busy machine does not transcode. */
+async function wholeFrom(playlistUrl: string, seconds: number): Promise<number | false> {
+  const answer = await fetch(playlistUrl);
+  if (!answer.ok) return false;
+  let positionS = 0;
+  let fromS = 0;
+  for (const { gap, durationS } of readMediaPlaylist(await answer.text()).segments) {
+    positionS += durationS;
+    if (gap) fromS = positionS;
+    // The end of an MP4 may be a part or two before that of the playlist.
+    if (positionS >= fromS + seconds + 1) return fromS;
+  }
+  return false;
 }
 
 suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
@@ -157,12 +179,13 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
   test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
     const { stream } = shared;
     // The end of an MP4 may be a part or two before that of the playlist.
-    const { info, folder } = await recorded(stream.playbackId, 9, ['source', 'low', 'audio']);
+    const { info, folder } = await recorded(stream.playbackId, 9, ['source', 'audio']);
+    const lowS = await waitFor(() => wholeFrom(`${folder}low.m3u8`, 4), { what: 'four seconds without a gap' });
     await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
     for (const [file, lengthS] of [
       ['source.mp4?to=8', 8],
-      ['low.mp4?from=2&to=6', 4],
+      [`low.mp4?from=${lowS}&to=${lowS + 4}`, 4],
       ['audio.m4a?from=1&to=3', 2],
     ] as const) {
       // The browser opens it as it opens any video.
@@ -232,6 +255,9 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }[];
     await publisher.stop();
     await begins(session!.id, '?t=7.5', 7.5);
+    // A page does not begin close to the end of a rendition that a busy machine has not written to its end yet.
+    const asset = async () => (await (await server.api.request('GET', `/asset/${session!.id}`)).json()) as Asset;
+    await waitFor(async () => (await asset()).status.phase === 'ready', { what: 'the recording to be ready' });
     const moment = await momentAfter(`${folder}source.m3u8`, 8);
     await begins(session!.id, `?t=${moment.dateMs}`, moment.positionS);
     await begins(session!.id, '?t=0', 0);
@@ -243,8 +269,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await untilShown(page, 'mode', 'replay');
     await untilShown(page, 'state', 'playing');
     await untilPlaying(page);
-    const asset = await server.api.request('GET', `/asset/${session!.id}`);
-    const { id, playbackId } = (await asset.json()) as { id: string; playbackId: string };
+    const { id, playbackId } = await asset();
     for (const each of [playbackId, id]) {
       await page.goto(`${server.url}/play/${each}`);
       await untilShown(page, 'mode', 'replay');
