@@ -51,6 +51,28 @@ describe('settlements of recordings', () => {
     assert.deepEqual(told, [`${found.id} ready`, `${lost.id} failed`]);
   });
 
+  it('leave a recording alone that another node has ended, until its recorder on this node has ended', async () => {
+    const asset = recording({ phase: 'storing' });
+    let isRunning = true;
+    let rounds = 0;
+    const { settlements, told } = settlementsOf([asset], {
+      running: () => {
+        rounds += 1;
+        return isRunning ? ({ extent: SOME_EXTENT } as never) : undefined;
+      },
+      settle: async () => {
+        assert.equal(isRunning, false, 'the recording of a session that goes on would end');
+        return { ...SOME_EXTENT, tracks: [] };
+      },
+    });
+    await using _settlements = settlements;
+    await waitFor(() => rounds >= 2, { what: 'two rounds' });
+    assert.deepEqual(told, []);
+    isRunning = false;
+    await waitFor(() => told.length === 1, { what: 'the round after the session has ended' });
+    assert.deepEqual(told, [`${asset.id} ready`]);
+  });
+
   it('try again while the store or the disk does not answer', async () => {
     const asset = recording({ phase: 'storing' });
     let attempts = 0;

@@ -80,6 +80,9 @@ export class RecordingSettlements implements AsyncDisposable {
 
   async #settle({ id, path }: Asset): Promise<void> {
     const { assets, recorders, clock } = this.#options;
+    // The session has not ended in this process. Another node has ended it in the store, because this one was frozen or could not reach the
+    // store. Either the session is resumed, or it ends here too, and with it the recorder.
+    if (recorders.running(path) !== undefined) return;
     const extent = await recorders.settle(path);
     if (extent !== undefined) await this.#finish(id, extent);
     else await assets.fail(id, 'Its files are not on this server.', clock.now());

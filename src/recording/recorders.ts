@@ -106,8 +106,6 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   }
 
   async settle(path: MediaPath): Promise<RecordingExtent | undefined> {
-    const running = this.#running.get(path);
-    if (running !== undefined) return running.end();
     const opened = await this.#do({ type: 'open', path, manifest: undefined });
     if (opened?.type !== 'opened') return undefined;
     await this.#do({ type: 'end', path });

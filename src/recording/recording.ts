@@ -64,7 +64,8 @@ export interface Recorders {
   /** Begins a recording, or continues the one with the same path that was paused or whose process was killed. */
   begin(request: RecordingRequest): Recorder;
   /**
-   * Ends a recording whose session has ended. For recordings that no recorder could end, because the disk failed or the process was killed.
+   * Ends a recording whose session has ended, and that no recorder could end, because the disk failed or the process was killed. Not to be
+   * called while a recorder of this process writes it.
    * @returns its extent; undefined when this machine has no file of it
    * @throws {Error} when the disk fails or does not answer in time
    */
