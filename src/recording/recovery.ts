@@ -118,6 +118,8 @@ class Adoption {
   readonly #ends = new Map<number, { readonly volume: string; at: number }>();
   /** The length of each volume up to the end of its last adopted part. */
   readonly #volumes = new Map<string, number>();
+  /** The volumes of records that were adopted and are not known to be durable. */
+  readonly #unsynced = new Set<string>();
   /** Whether all records so far were adopted. After one that was not, only records before a `sync` record are. */
   #isComplete = true;
 
@@ -133,7 +135,8 @@ class Adoption {
     readRecords(bytes, (record, end) => {
       if (end > durableBytes && (!this.#isComplete || !this.#isTrue(record))) this.#isComplete = false;
       else {
-        this.#note(record);
+        const volume = this.#note(record);
+        if (end > durableBytes && volume !== undefined) this.#unsynced.add(volume);
         takenBytes = end;
       }
     });
@@ -157,23 +160,25 @@ class Adoption {
       const endBytes = this.#volumes.get(name);
       if (endBytes === undefined && !periods.has(Number(period))) continue;
       if (endBytes === undefined) rmSync(path);
-      else if (statSync(path).size > endBytes) truncateSync(path, endBytes);
+      else if (sizeOf(path) > endBytes) truncateSync(path, endBytes);
     }
   }
 
-  #note(record: IndexRecord): void {
+  /** Adopts a record. Returns the volume that its bytes are in. */
+  #note(record: IndexRecord): string | undefined {
     if (record.type === 'init') this.#ids.set(record.rendition, record.id);
     if (record.type === 'segment') {
       const volume = this.#volumeOf(record);
       this.#ends.set(record.rendition, { volume, at: record.offset });
       this.#volumes.set(volume, record.offset);
+      return volume;
     }
-    if (record.type === 'part') {
-      const end = this.#ends.get(record.rendition);
-      if (end === undefined) return;
-      end.at += record.sizeBytes;
-      this.#volumes.set(end.volume, end.at);
-    }
+    if (record.type !== 'part') return undefined;
+    const end = this.#ends.get(record.rendition);
+    if (end === undefined) return undefined;
+    end.at += record.sizeBytes;
+    this.#volumes.set(end.volume, end.at);
+    return end.volume;
   }
 
   /** Whether the volumes contain what a record describes. */
@@ -190,9 +195,13 @@ class Adoption {
     return volumeName(this.#ids.get(rendition) ?? '', volume);
   }
 
-  /** Makes the adopted records and their media durable, so that they need not be verified again. */
+  /**
+   * Makes the adopted records and their media durable, so that they need not be verified again. Media that was durable before may be in the
+   * bucket only.
+   */
   #confirm(path: string): void {
-    for (const name of this.#volumes.keys()) syncFile(join(this.#folder, name));
+    for (const name of this.#unsynced) syncFile(join(this.#folder, name));
+    this.#unsynced.clear();
     const file = openSync(path, 'a');
     try {
       writeAll(file, encodeRecord({ type: 'sync' }));

@@ -215,6 +215,20 @@ describe('recovery', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('needs no volume that was durable, because it may be in the bucket only', () => {
+    const folder = mkdtempSync(join(TEMPORARY, 'millrace-recovery-'));
+    const files = new RecordingFiles(folder);
+    for (const { step } of stepsOf(5)) files.do({ ...step, path: '' } as WriterStep, 0);
+    files.abandon();
+    for (const period of [0, 1]) for (const { id } of inits) rmSync(join(folder, volumeName(id, period)));
+    for (const _ of ['the first time', 'and again']) {
+      const { index, nextPeriod } = recover(folder);
+      assert.deepEqual([index.lastNumber, nextPeriod], [4, 3]);
+      for (const { segments } of index.renditions) assert.equal(segments.count, 5);
+    }
+    rmSync(folder, { recursive: true });
+  });
+
   it('of a folder with nothing in it gives an empty recording', () => {
     const folder = mkdtempSync(join(TEMPORARY, 'millrace-recovery-'));
     const { index, nextPeriod } = recover(folder);
