@@ -83,6 +83,7 @@ function setUp({
   const session = new RtmpSession(
     {
       record,
+      isRecorded: false,
       beginRecording: () => {
         onRecording();
         return recorder ?? assert.fail('nothing is recorded');

@@ -66,6 +66,8 @@ export interface LiveSessionOptions {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly errors: InternalErrors;
+  /** Whether an earlier process has recorded media of the session. */
+  readonly isRecorded: boolean;
   /** Begins the session's recording. Called at most once, when a session that is recorded is shown for the first time. */
   readonly beginRecording: (request: RecordingRequest) => Recorder;
   /** Called when the end of its recording is durable. */
@@ -402,6 +404,7 @@ export class LiveSession implements AsyncDisposable {
         path: record.recordingPath,
         epoch: ms(record.createdAt - LEAD_IN_MS),
         targetDurationS,
+        isContinued: this.#options.isRecorded,
         warn: (code, isRaised) => (isRaised ? this.#warnings.raise({ code }) : this.#warnings.clear(code)),
       },
       begin: beginRecording,

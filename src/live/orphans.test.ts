@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newUserId } from '#domain/ids.ts';
+import type { Asset } from '#domain/asset.ts';
+import { type AssetId, newUserId } from '#domain/ids.ts';
 import type { Session, SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { ms } from '#lib/units.ts';
 import type { SessionChange, Store } from '#store/store.ts';
-import { SOME_NODE, someSession, someStream } from '#test/support/sample-records.ts';
+import { SOME_NODE, someClip, someSession, someStream } from '#test/support/sample-records.ts';
 import { adoptOrphans } from './orphans.ts';
 import type { SessionJournal } from './session-journal.ts';
 import type { SessionRegistry } from './session-registry.ts';
@@ -22,7 +23,7 @@ async function adopt(...left: readonly Session[]) {
  * the meantime
  */
 async function adoptFrom(
-  { isShared = false, isLost = false, active = [] as readonly Stream[] },
+  { isShared = false, isLost = false, active = [] as readonly Stream[], assets = [] as readonly Asset[] },
   ...left: readonly Session[]
 ) {
   const told: { readonly what: string; readonly session: string; readonly value: unknown }[] = [];
@@ -46,11 +47,14 @@ async function adoptFrom(
           return !isLost;
         },
       },
+      assets: {
+        getMany: async (ids: readonly AssetId[]) => assets.filter(({ id }) => ids.includes(id)),
+      },
     } as unknown as Store,
     nodeId: SOME_NODE,
     registry: {
-      restore: (record: Session, state: SessionState) =>
-        tell('restored', record.id, { restarts: record.restarts, state }),
+      restore: (record: Session, state: SessionState, { isRecorded }: { readonly isRecorded: boolean }) =>
+        tell('restored', record.id, { restarts: record.restarts, state, ...(isRecorded && { isRecorded }) }),
     } as unknown as SessionRegistry,
     journal: {
       activity: (id: string, activity: object) => tell('activity', id, activity),
@@ -84,6 +88,15 @@ test('a session that was already waiting waits no longer than before', async () 
   const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW + 5000) });
   const restored = (await adopt(session)).find(({ what }) => what === 'restored');
   assert.deepEqual(restored?.value, { restarts: 1, state: { phase: 'reconnecting', until: NOW + 5000 } });
+});
+
+test('the recording of a session that is resumed goes on in the files of its media, if it has any', async () => {
+  for (const fromMs of [undefined, ms(NOW)]) {
+    const session = someSession(stream, { phase: 'live' });
+    const asset = someClip(session, { id: session.id as string as AssetId, kind: 'recording', fromMs });
+    const restored = (await adoptFrom({ assets: [asset] }, session)).find(({ what }) => what === 'restored');
+    assert.equal((restored?.value as { isRecorded?: boolean }).isRecorded ?? false, fromMs !== undefined);
+  }
 });
 
 test('a session whose reconnect window has closed is ended, and not shown', async () => {

@@ -2,7 +2,7 @@
  * Resumes the sessions that an earlier process left behind: those whose publisher may still come back wait for it, and the others are
  * ended.
  */
-import type { NodeId } from '#domain/ids.ts';
+import type { AssetId, NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -45,6 +45,8 @@ export async function adoptOrphans({
     if (!streamIds.has(id))
       await store.streams.setActivity(id, { isActive: false, lastSeen, health: undefined }, writer);
   }
+  const assets = await store.assets.getMany(left.map(({ id }) => id as string as AssetId));
+  const recorded = new Set<string>(assets.filter(({ fromMs }) => fromMs !== undefined).map(({ id }) => id));
   for (const session of left) {
     journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen, health: undefined });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
@@ -66,6 +68,7 @@ export async function adoptOrphans({
     const change = { phase: adopted.phase, reconnectUntil: until, restarts: adopted.restarts };
     // Another node may have ended the session between the two calls.
     const isOurs = await store.sessions.change(session.id, change, writer);
-    if (isOurs) registry.restore(adopted, { phase: 'reconnecting', until });
+    if (!isOurs) continue;
+    registry.restore(adopted, { phase: 'reconnecting', until }, { isRecorded: recorded.has(session.id) });
   }
 }

@@ -51,6 +51,14 @@ describe('settlements of recordings', () => {
     assert.deepEqual(told, [`${found.id} ready`, `${lost.id} failed`]);
   });
 
+  it('finish a recording whose files are in the bucket only, with the extent that is stored', async () => {
+    const asset = recording({ phase: 'storing', isStored: true });
+    const { settlements, told } = settlementsOf([asset], { settle: async () => undefined });
+    await using _settlements = settlements;
+    await waitFor(() => told.length === 1, { what: 'it' });
+    assert.deepEqual(told, [`${asset.id} ready`]);
+  });
+
   it('leave a recording alone that another node has ended, until its recorder on this node has ended', async () => {
     const asset = recording({ phase: 'storing' });
     let isRunning = true;

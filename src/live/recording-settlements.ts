@@ -78,13 +78,14 @@ export class RecordingSettlements implements AsyncDisposable {
     if (running !== undefined) await this.#options.assets.progress(id, running.extent);
   }
 
-  async #settle({ id, path }: Asset): Promise<void> {
+  async #settle({ id, path, isStored, ...asset }: Asset): Promise<void> {
     const { assets, recorders, clock } = this.#options;
     // The session has not ended in this process. Another node has ended it in the store, because this one was frozen or could not reach the
     // store. Either the session is resumed, or it ends here too, and with it the recorder.
     if (recorders.running(path) !== undefined) return;
     const extent = await recorders.settle(path);
     if (extent !== undefined) await this.#finish(id, extent);
+    else if (isStored) await this.#finish(id, asset);
     else await assets.fail(id, 'Its files are not on this server.', clock.now());
   }
 

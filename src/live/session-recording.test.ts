@@ -19,6 +19,7 @@ function setUp() {
       path: newMediaPath(),
       epoch: ms(0),
       targetDurationS: 4,
+      isContinued: false,
       warn: (code) => void warnings.push(code),
     },
     begin: () => {

@@ -254,9 +254,12 @@ export class SessionRegistry implements AsyncDisposable {
     }
   }
 
-  /** Resumes a session that an earlier process left behind. It waits for its publisher as `state` says. */
-  restore(record: Session, state: SessionState): void {
-    this.#notes.restored(this.#addSession(record, state));
+  /**
+   * Resumes a session that an earlier process left behind. It waits for its publisher as `state` says.
+   * @param options.isRecorded whether that process has recorded media of it
+   */
+  restore(record: Session, state: SessionState, { isRecorded = false } = {}): void {
+    this.#notes.restored(this.#addSession(record, state, isRecorded));
   }
 
   /** Refuses new publishers, and discards all sessions with their media. Publishers must have been disconnected before. */
@@ -357,7 +360,7 @@ export class SessionRegistry implements AsyncDisposable {
     if (disconnectedFor !== 'replaced') this.#notes.activity(session, false);
   }
 
-  #addSession(record: Session, state: SessionState): LiveSession {
+  #addSession(record: Session, state: SessionState, isRecorded = false): LiveSession {
     const { settings, clock, logger, metrics, errors, memory, createPresentation, openTranscoder } = this.#options;
     const session = new LiveSession(
       {
@@ -385,6 +388,7 @@ export class SessionRegistry implements AsyncDisposable {
         logger,
         metrics,
         errors,
+        isRecorded,
         beginRecording: (request) => this.#options.recorders.begin(request),
         onRecorded: (recorded, extent) => this.#options.onRecorded?.(recorded, extent),
         onState: (changed) => this.#stateChanged(changed),

@@ -120,6 +120,7 @@ export class SessionRecorder implements Recorder {
   /** The number of renditions that the index has, or will have once the writer has carried out all steps. */
   #renditionCount = 0;
   #isBehind = false;
+  #wasOpened = false;
   /** Resolves once the writer has opened the recording, or has failed to. */
   #opened: Promise<void> = Promise.resolve();
   #ended: Promise<RecordingExtent> | undefined;
@@ -206,11 +207,14 @@ export class SessionRecorder implements Recorder {
 
   /** Tells the writer to open the recording, and continues where its files end. @param isRetry whether the disk has failed before */
   #open({ isRetry }: { readonly isRetry: boolean }): Extract<Phase, { type: 'opening' }> {
-    const { sessionId, epoch, targetDurationS } = this.request;
+    const { sessionId, epoch, targetDurationS, isContinued } = this.request;
     const backlog = new Backlog(this.#options.writer);
     const phase = { type: 'opening', backlog } as const;
     this.#opened = new Promise((resolve) => {
-      this.#post({ type: 'open', manifest: { version: 1, sessionId, epoch, targetDurationS } }, (result) => {
+      const manifest = { version: 1, sessionId, epoch, targetDurationS } as const;
+      // Without its files, the recording would begin again from its first segment, and replace what is in the bucket.
+      const mustExist = isContinued || this.#wasOpened;
+      this.#post({ type: 'open', manifest, mustExist }, (result) => {
         const waiting = backlog.take();
         if (this.#phase === phase) this.#onOpened(result, waiting, isRetry);
         resolve();
@@ -225,6 +229,7 @@ export class SessionRecorder implements Recorder {
       this.#stop(result?.type === 'failed' ? result.reason : 'no answer', { isRetry });
       return;
     }
+    this.#wasOpened = true;
     this.#index = new RecordingIndex(result.index);
     this.#numbers = new SegmentNumbers(this.#index.lastNumber + 1);
     this.#period = result.nextPeriod - 1;

@@ -106,7 +106,7 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   }
 
   async settle(path: MediaPath): Promise<RecordingExtent | undefined> {
-    const opened = await this.#do({ type: 'open', path, manifest: undefined });
+    const opened = await this.#do({ type: 'open', path, manifest: undefined, mustExist: false });
     if (opened?.type !== 'opened') return undefined;
     await this.#do({ type: 'end', path });
     this.#options.onEnded?.(path);

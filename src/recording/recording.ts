@@ -18,6 +18,8 @@ export interface RecordingRequest {
   /** The wall-clock time of session time 0. */
   readonly epoch: Milliseconds;
   readonly targetDurationS: number;
+  /** Whether an earlier process has recorded media of it, so that its files must be found. */
+  readonly isContinued: boolean;
   /** Raises or clears a warning of the session. */
   readonly warn: (code: RecordingWarning, isRaised: boolean) => void;
 }

@@ -245,6 +245,22 @@ test('a recording in the bucket is noted in its row, and its folder may go after
   assert.deepEqual(asked, [`noted ${path}`]);
 });
 
+test('a recording in the bucket that ended before its session keeps its folder until the session has ended', async (t) => {
+  const { store, asked, sweeper, recording } = await setUp(t);
+  const { id, path, session } = await recording({ isRunning: true });
+  const swept = sweeper({ quotas: someQuotas({ recordingGib: 0 }) });
+  const isStored = async () => (await store.assets.getMany([id]))[0]?.isStored;
+  swept.stored(path);
+  await swept.sweep();
+  await store.sessions.change(session.id, { phase: 'ended', endedAt: ms(ENDED_AT), endReason: 'unpublished' });
+  await swept.sweep();
+  assert.equal(await phaseOf(store, id), 'storing');
+  assert.deepEqual([await isStored(), asked], [false, []]);
+  await store.assets.finish(id, SOME_EXTENT, ms(ENDED_AT));
+  await swept.sweep();
+  assert.deepEqual([await isStored(), asked], [true, [`noted ${path}`]]);
+});
+
 test('the running recordings of a user whose recordings take too much are ended, and those of others are not', async (t) => {
   const { store, asked, sweeper, recording } = await setUp(t);
   const running = await recording({ isRunning: true, sizeBytes: 2 ** 29 });

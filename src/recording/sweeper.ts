@@ -121,16 +121,19 @@ export class Sweeper implements AsyncDisposable {
 
   async #noteStored(): Promise<void> {
     const { store, storage } = this.#options;
-    for (const path of this.#stored) {
-      this.#stored.delete(path);
+    // A path that must wait longer is added again.
+    const waiting = [...this.#stored];
+    for (const path of waiting) {
+      if (!this.#stored.delete(path)) continue;
+      let isNoted = false;
       try {
         const found = await store.assets.byPath(path);
-        if (found !== undefined) await store.assets.stored(found.asset.id);
-      } catch (error) {
-        this.#stored.add(path);
-        throw error;
+        // The session of a recording that ended early still runs. After a restart, its recorder must find the end in the folder.
+        isNoted = found === undefined || (await store.assets.stored(found.asset.id));
+      } finally {
+        if (!isNoted) this.#stored.add(path);
       }
-      storage.noted(path);
+      if (isNoted) storage.noted(path);
     }
   }
 

@@ -240,6 +240,18 @@ test('a recording that was found without its end waits for the writer, which goe
   assertUploaded(server, recording, ['manifest.json', 'index.0', 'source.0.mp4', 'audio.0.mp4']);
 });
 
+test('a recording that had ended before a restart goes to the bucket as a whole, although its session goes on', async (t) => {
+  const { server, folder, uploader, told } = await setUp(t);
+  const recording = new WrittenRecording(folder);
+  recording.period();
+  recording.end();
+  uploader.found(recording.path);
+  uploader.closed(recording.path, [0]);
+  await uploader.idle();
+  assertUploaded(server, recording, recording.names);
+  assert.deepEqual(told.stored, [recording.path]);
+});
+
 test('a recording that is forgotten is not uploaded any further, and forgetting waits for what is in progress', async (t) => {
   const { server, folder, uploader } = await setUp(t);
   const recording = new WrittenRecording(folder);

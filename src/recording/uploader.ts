@@ -122,6 +122,8 @@ export class Uploader implements AsyncDisposable {
   /** Notes that the writer has opened a recording, or has closed these periods of it, whose files will not change any more. */
   closed(path: string, periods: readonly number[]): void {
     const recording = this.#recording(path, false);
+    // A session that goes on after a restart may have a recording that has ended. Its index was found on the disk.
+    if (recording.writer === 'ended') return;
     const before = typeof recording.writer === 'object' ? recording.writer.closed : new Set<number>();
     recording.writer = { closed: before.union(new Set(periods)) };
     this.#changed(recording);

@@ -103,8 +103,8 @@ export interface AssetStore {
   finish(id: AssetId, extent: AssetExtent, at: Milliseconds): Promise<boolean>;
   /** Makes a recording failed. Returns false when it does not exist, or is ready, failed or deleted. @param failure a sentence */
   fail(id: AssetId, failure: string, at: Milliseconds): Promise<boolean>;
-  /** Notes that everything of a recording is in the object store. */
-  stored(id: AssetId): Promise<void>;
+  /** Notes that everything of a recording is in the object store. Returns false when it does not exist, or is neither ready nor failed yet. */
+  stored(id: AssetId): Promise<boolean>;
   /**
    * The recordings of a node that are neither ready nor failed, oldest first. In a store that is not shared, its process has every
    * recording.

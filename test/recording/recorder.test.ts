@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
@@ -328,6 +328,37 @@ describe('a recorder whose disk', () => {
     const settled = () => studio.recorders.settle(studio.path).catch(() => undefined);
     const extent = await waitFor(settled, { what: 'the recording to be settled' });
     assert.ok(extent.durationS > 6);
+  });
+
+  test('has lost the files of a recording records nothing until it has them again', async () => {
+    let nowMs = 0;
+    const clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+    await using studio = new Studio({ clock });
+    const folder = join(studio.folder, studio.path);
+    const before = studio.begin();
+    recorded(before, both).feed.play(4.5);
+    await before.pause();
+    renameSync(folder, `${folder}-away`);
+    const recorder = studio.begin(studio.path, { isContinued: true });
+    await recorder.opened;
+    assert.deepEqual(studio.warnings, [['recording_stopped', true]]);
+    assert.equal(existsSync(folder), false);
+    renameSync(`${folder}-away`, folder);
+    const { feed } = recorded(recorder, both);
+    const isBack = () => studio.warnings.at(-1)?.[1] === false;
+    await waitFor(
+      async () => {
+        nowMs += 6000;
+        feed.play(2);
+        await studio.idle();
+        return isBack();
+      },
+      { what: 'the recording to go on' },
+    );
+    feed.play(6);
+    await feed.session.end();
+    const { durationS } = await recorder.end();
+    assert.ok(durationS > before.extent.durationS + 4, `${durationS} s`);
   });
 
   test('is full warns, and records again once there is space', async () => {

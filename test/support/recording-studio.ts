@@ -39,12 +39,13 @@ export class Studio implements AsyncDisposable {
     this.recorders = new FileRecorders({ folder: this.folder, ...RECORDERS, ...options });
   }
 
-  begin(path = this.path): SessionRecorder {
+  begin(path = this.path, { isContinued = false } = {}): SessionRecorder {
     return this.recorders.begin({
       sessionId: newSessionId(),
       path,
       epoch: ms(1_790_000_000_000),
       targetDurationS: 4,
+      isContinued,
       warn: (code, isRaised) => void this.warnings.push([code, isRaised]),
     });
   }

@@ -21,7 +21,13 @@ export interface WriterJob {
 export type WriterStep = {
   readonly path: string;
 } /** Opens a recording, after recovery when there are files of it. */ & (
-  | { readonly type: 'open'; readonly manifest: Manifest | undefined }
+  | {
+      readonly type: 'open';
+      /** Undefined for a recording that is only to be ended. */
+      readonly manifest: Manifest | undefined;
+      /** Whether opening fails when there are no files of the recording. */
+      readonly mustExist: boolean;
+    }
   /** Adds an init segment to the index of a period. */
   | { readonly type: 'init'; readonly period: number; readonly record: InitRecord }
   /** Begins a volume of a rendition, and closes the one before. */

@@ -10,6 +10,7 @@ import {
   mkdirSync,
   openSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -21,7 +22,7 @@ import { encodeRecord, indexName, volumeName } from '#recording/index-file.ts';
 import type { InitRecord } from '#recording/index-record.ts';
 import { picturesName } from '#recording/picture-file.ts';
 import { recover, syncFolder, writeAll, writeWholeIndex } from '#recording/recovery.ts';
-import { MANIFEST_NAME, type Manifest, type StepResult, type WriterStep } from './protocol.ts';
+import { MANIFEST_NAME, type StepResult, type WriterStep } from './protocol.ts';
 
 /** Makes everything that was written to a file durable. Tests replace it. */
 export type Sync = (file: number) => void;
@@ -63,7 +64,7 @@ export class RecordingFiles {
   do(step: WriterStep, now: number): StepResult {
     switch (step.type) {
       case 'open':
-        return this.#open(step.manifest);
+        return this.#open(step);
       case 'init':
         this.#append(this.#indexOf(step.period), encodeRecord(step.record), now);
         return undefined;
@@ -131,9 +132,11 @@ export class RecordingFiles {
     this.dirtySince = undefined;
   }
 
-  #open(manifest: Manifest | undefined): StepResult {
+  #open({ manifest, mustExist }: Extract<WriterStep, { type: 'open' }>): StepResult {
     this.abandon();
-    if (manifest === undefined && !existsSync(this.#folder)) return undefined;
+    const exists = statSync(this.#folder, { throwIfNoEntry: false }) !== undefined;
+    if (manifest === undefined && !exists) return undefined;
+    if (mustExist && !exists) throw new Error(`there is no folder ${this.#folder}`);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     if (manifest !== undefined && !existsSync(join(this.#folder, MANIFEST_NAME))) {
       const temporary = join(this.#folder, `${MANIFEST_NAME}.new`);

@@ -231,6 +231,27 @@ function recordings(fixture: Fixture): void {
     ]);
   });
 
+  it('is in the object store only once it is settled, and then its session is resumed without it', async () => {
+    const { store, user } = fixture;
+    const stream = await recordedStream(fixture);
+    const node = someNode();
+    await store.nodes.renew(node, 60_000);
+    await store.publishers.claim(stream.id, node.id);
+    const session = someSession(stream, { phase: 'live', nodeId: node.id });
+    await store.sessions.create(session, node.id);
+    const id = assetIdOf(session);
+    assert.equal(await store.assets.stored(id), false);
+    await store.nodes.renew(node, -1);
+    await store.nodes.endSessionsOf(node.id, ms(1_700_000_061_700));
+    assert.equal(await store.assets.stored(id), false);
+    await store.assets.finish(id, SOME_EXTENT, ms(1_700_000_061_700));
+    assert.equal(await store.assets.stored(id), true);
+    await store.nodes.renew(node, 60_000);
+    await store.sessions.resume(session, { phase: 'live' }, node.id);
+    const { phase, isStored } = (await store.assets.get(id, user.id))!;
+    assert.deepEqual([phase, isStored], ['ready', true]);
+  });
+
   it('is reported from its beginning to its end when the session has ended before it was stored', async () => {
     const { store, user } = fixture;
     const { streamId } = await recorded(fixture, ENDED);
@@ -435,6 +456,7 @@ function deletions(fixture: Fixture): void {
     assert.deepEqual(await due(61 * day, 90 * day), [deleted.id, old.id, kept.id]);
     const oldest = (await store.assets.oldest(old.nodeId, 1000)).map(({ id }) => id).filter((id) => ours.has(id));
     assert.deepEqual(oldest, [old.id, kept.id, deleted.id]);
+    await store.assets.finish(assetIdOf(kept), SOME_EXTENT, ms(20 * day));
     await store.assets.stored(assetIdOf(kept));
     const unstored = (await store.assets.oldest(old.nodeId, 1000)).map(({ id }) => id).filter((id) => ours.has(id));
     assert.deepEqual(unstored, [old.id, deleted.id]);

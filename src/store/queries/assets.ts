@@ -112,7 +112,10 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .where(sql<boolean>`sessions.phase = 'ended' and assets.ended_at is null`),
     ),
 
-    /** Resumes the recording of a session that had ended because its node was taken for lost. */
+    /**
+     * Resumes the recording of a session that had ended because its node was taken for lost. One that is in the object store as a whole has
+     * ended before its session, and for good.
+     */
     sessionResumed: prepare((args: Columns<'session_id'>) =>
       db
         .updateTable('assets')
@@ -120,7 +123,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .set({ phase: 'recording', ended_at: null, failure: null, reported: 'recording' })
         .whereRef('assets.id', '=', 'sessions.id')
         .where('sessions.id', '=', args.session_id)
-        .where(sql<boolean>`sessions.phase <> 'ended' and assets.ended_at is not null and deleted_at is null`),
+        .where(sql<boolean>`sessions.phase <> 'ended' and assets.ended_at is not null and deleted_at is null and is_stored = 0`),
     ),
 
     /** Creates a clip, unless the asset that it is cut from is deleted or failed. */
@@ -266,7 +269,9 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       db
         .updateTable('assets')
         .set({ is_stored: sql.lit(1 as const) })
-        .where('id', '=', args.id),
+        .where('id', '=', args.id)
+        .where(notDeleted)
+        .where(sql<boolean>`phase || '' not in ('recording', 'storing')`),
     ),
 
     /** The unsettled recordings of a node, or of all nodes without `node_id`. */

@@ -142,7 +142,8 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
     fail: (id, failure, at) => settle({ id, phase: 'failed', failure, updated_at: at }),
 
     async stored(id) {
-      await runner.write([assets.stored({ id })]);
+      const [changed] = await runner.write([assets.stored({ id })]);
+      return changed !== 0;
     },
 
     // In a store that is not shared, the serving process has every recording.
