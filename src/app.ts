@@ -227,10 +227,12 @@ async function startRecordings(
   const { recording, objects, quotas, store: settings } = config;
   const { store, logger, clock, metrics } = options;
   const folder = recording.dir ?? join(settings.dataDir, 'recordings');
+  const noteFile = recording.dir === undefined ? undefined : join(settings.dataDir, 'recordings-folder');
   const storage = parts.use(
     await RecordingStorage.open({
       ...options,
       folder,
+      noteFile,
       settings: recording,
       objects,
       quotas,
@@ -251,6 +253,7 @@ async function startRecordings(
     new FileRecorders({
       ...recording,
       folder,
+      noteFile,
       minFreeBytes: recording.minFreeMib * 1024 * 1024,
       clock,
       logger,

@@ -9,6 +9,7 @@ import { extentOf } from './extent.ts';
 import { SessionRecorder } from './recorder.ts';
 import type { Recorders, RecordingExtent, RecordingRequest } from './recording.ts';
 import { RecordingIndex } from './recording-index.ts';
+import type { RecordingsPlace } from './recordings-folder.ts';
 import type { StepResult, WriterStep } from './writer/protocol.ts';
 import { WriterThread } from './writer/writer-thread.ts';
 
@@ -16,9 +17,7 @@ import { WriterThread } from './writer/writer-thread.ts';
 const DURABLE_WITHIN_MS = 10_000;
 
 /** The options of the recorders. */
-export interface FileRecordersOptions {
-  /** The folder of all recordings. It is created with the first one. */
-  readonly folder: string;
+export interface FileRecordersOptions extends RecordingsPlace {
   /** The length of a period, in seconds. */
   readonly volumeS: number;
   /** Seconds after which written media is made durable. 0: only when files are closed. */
@@ -50,9 +49,9 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   #uploadsFail = false;
 
   constructor(options: FileRecordersOptions) {
-    const { folder, syncS, minFreeBytes, logger, maxPendingBytes } = options;
+    const { folder, noteFile, syncS, minFreeBytes, logger, maxPendingBytes } = options;
     this.#options = options;
-    const job = { folder, syncS, minFreeBytes };
+    const job = { place: { folder, noteFile }, syncS, minFreeBytes };
     this.#writer = new WriterThread({ job, logger, ...(maxPendingBytes === undefined ? {} : { maxPendingBytes }) });
   }
 

@@ -12,6 +12,7 @@ import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import type { RecordingSettings } from './config.ts';
+import type { RecordingsPlace } from './recordings-folder.ts';
 import { StorageThread } from './storage/storage-thread.ts';
 import { Sweeper } from './sweeper.ts';
 
@@ -19,9 +20,7 @@ import { Sweeper } from './sweeper.ts';
 const BATCH = 100;
 
 /** The options of the storage. */
-export interface RecordingStorageOptions {
-  /** The folder of all recordings. */
-  readonly folder: string;
+export interface RecordingStorageOptions extends RecordingsPlace {
   readonly settings: Pick<RecordingSettings, 'retentionDays' | 'minFreeMib' | 'whenFull'>;
   readonly objects: ObjectSettings;
   readonly store: Store;
@@ -50,12 +49,16 @@ export class RecordingStorage implements AsyncDisposable {
   #isFailing = false;
 
   private constructor(options: RecordingStorageOptions, bucket: ObjectStore | undefined) {
-    const { folder, settings, objects, store, metrics, logger } = options;
+    const { folder, noteFile, settings, objects, store, metrics, logger } = options;
     this.#options = options;
     this.bucket = bucket;
     const secretKey = objects.s3SecretAccessKey?.reveal();
     this.#thread = new StorageThread({
-      job: { folder, bucket: bucket && { ...objects, s3SecretAccessKey: secretKey }, graceMs: undefined },
+      job: {
+        place: { folder, noteFile },
+        bucket: bucket && { ...objects, s3SecretAccessKey: secretKey },
+        graceMs: undefined,
+      },
       logger,
       onStored: (path) => this.#sweeper.stored(path),
       onFailing: (reason) => this.#noteFailing(reason),

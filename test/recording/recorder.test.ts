@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
@@ -15,6 +15,7 @@ import { RecordedPlaylists } from '#recording/recorded-playlists.ts';
 import { type RecordedRendition, readIndex } from '#recording/recording-index.ts';
 import { readIndexOf } from '#recording/recovery.ts';
 import { audioTrack, videoTrack } from '../support/hls-feed.ts';
+import { recordingsFolder } from '../support/recording-folder.ts';
 import { recorded, Studio } from '../support/recording-studio.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { asEvent, markAt } from '../support/tracks.ts';
@@ -234,6 +235,23 @@ describe('a recorder', () => {
     assert.ok(extent !== undefined && extent.durationS > 5);
     assert.deepEqual(await studio.recorders.settle(studio.path), extent);
     assert.equal(await studio.recorders.settle(newMediaPath()), undefined);
+  });
+
+  test('is not settled as lost while its folder cannot be read, or its volume is not mounted', async (t) => {
+    const noteFile = join(recordingsFolder(t), 'note');
+    await using studio = new Studio({ noteFile });
+    const recorder = studio.begin();
+    recorded(recorder, both).feed.play(6.5);
+    await recorder.pause();
+    const unreadable = newMediaPath();
+    symlinkSync(unreadable, join(studio.folder, unreadable));
+    await assert.rejects(studio.recorders.settle(unreadable), /ELOOP/);
+    renameSync(studio.folder, `${studio.folder}-away`);
+    mkdirSync(studio.folder);
+    await assert.rejects(studio.recorders.settle(studio.path), /mount its volume/);
+    rmSync(studio.folder, { recursive: true });
+    renameSync(`${studio.folder}-away`, studio.folder);
+    assert.ok((await studio.recorders.settle(studio.path)) !== undefined);
   });
 
   test('records the source only when the operator says so', async () => {

@@ -1,12 +1,12 @@
 /**
  * The messages between the main thread and the storage thread.
  */
+import type { RecordingsPlace } from '#recording/recordings-folder.ts';
 import type { KeptSpan } from './unneeded-volumes.ts';
 
 /** The data with which the storage thread is started. */
 export interface StorageJob {
-  /** The folder of all recordings. */
-  readonly folder: string;
+  readonly place: RecordingsPlace;
   /** The settings of the bucket. Undefined when recordings stay in their folder. */
   readonly bucket:
     | {

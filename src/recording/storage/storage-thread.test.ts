@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { newMediaPath } from '#domain/ids.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { type ObjectServer, SECRET_ACCESS_KEY, startObjectServer } from '#test/support/object-server.ts';
 import { recordingsFolder, WrittenRecording } from '#test/support/recording-folder.ts';
@@ -21,7 +22,11 @@ async function setUp(t: TestContext, change: Partial<StorageThreadOptions> = {})
   let stored = Promise.withResolvers<string>();
   const secretKey = server.settings.s3SecretAccessKey?.reveal();
   const thread = new StorageThread({
-    job: { folder, bucket: { ...server.settings, s3SecretAccessKey: secretKey }, graceMs: 0 },
+    job: {
+      place: { folder, noteFile: undefined },
+      bucket: { ...server.settings, s3SecretAccessKey: secretKey },
+      graceMs: 0,
+    },
     logger: silentLogger,
     onStored: (path) => stored.resolve(path),
     onFailing: () => {},
@@ -79,7 +84,9 @@ test('a call that fails is rejected with the reason, which has no secret', async
 
 test('without a bucket the thread only frees, and knows the free space', async (t) => {
   const folder = recordingsFolder(t);
-  const { thread } = await setUp(t, { job: { folder, bucket: undefined, graceMs: undefined } });
+  const { thread } = await setUp(t, {
+    job: { place: { folder, noteFile: undefined }, bucket: undefined, graceMs: undefined },
+  });
   const recording = new WrittenRecording(folder);
   thread.closed(recording.path, [recording.period()]);
   recording.end();
@@ -87,6 +94,23 @@ test('without a bucket the thread only frees, and knows the free space', async (
   assert.equal(await thread.makeRoom(), 0);
   assert.ok((await thread.freeBytes())! > 0);
   await thread.free(recording.path, []);
+  assert.deepEqual(await thread.local(), []);
+});
+
+test('nothing counts as removed while the volume of recordings is not mounted', async (t) => {
+  const root = recordingsFolder(t);
+  const folder = join(root, 'mounted');
+  const { thread } = await setUp(t, {
+    job: { place: { folder, noteFile: join(root, 'note') }, bucket: undefined, graceMs: undefined },
+  });
+  const { path } = new WrittenRecording(folder);
+  await thread.free(newMediaPath(), []);
+  renameSync(folder, join(root, 'volume'));
+  mkdirSync(folder);
+  await assert.rejects(thread.free(path, []), /mount its volume/);
+  rmSync(folder, { recursive: true });
+  renameSync(join(root, 'volume'), folder);
+  await thread.free(path, []);
   assert.deepEqual(await thread.local(), []);
 });
 
@@ -100,7 +124,10 @@ test('a thread that dies is replaced, and what it was asked is rejected', async 
     s3AccessKeyId: undefined,
     s3SecretAccessKey: undefined,
   };
-  const { thread } = await setUp(t, { job: { folder, bucket, graceMs: undefined }, onLost: () => lost.resolve() });
+  const { thread } = await setUp(t, {
+    job: { place: { folder, noteFile: undefined }, bucket, graceMs: undefined },
+    onLost: () => lost.resolve(),
+  });
   await assert.rejects(thread.local(), /MILLRACE_RECORDINGS_S3_ACCESS_KEY_ID/);
   await lost.promise;
   await assert.rejects(thread.local());

@@ -8,13 +8,15 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openBucket } from '#objects/engines.ts';
+import { mustBeThere } from '#recording/recordings-folder.ts';
 import { Uploader } from '#recording/uploader.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
 import { free } from './freeing.ts';
 import { freeBytes, recordingsIn, removeLeftFolders } from './local-files.ts';
 import type { FromStorage, LocalRecording, StorageAnswers, StorageCall, StorageJob, ToStorage } from './protocol.ts';
 
-const { folder, bucket: settings, graceMs } = workerData as StorageJob;
+const { place, bucket: settings, graceMs } = workerData as StorageJob;
+const { folder } = place;
 const port = parentPort!;
 const tell = (message: FromStorage): void => port.postMessage(message);
 
@@ -76,6 +78,8 @@ async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof Storage
     case 'local':
       return recordingsIn(folder).map(localRecording);
     case 'free':
+      // Otherwise files on a volume that is not mounted would count as removed.
+      mustBeThere(place);
       await uploader?.forget(call.path);
       await free({ folder, bucket }, call.path, call.spans, { signal: closing.signal });
       // The volumes that are kept for clips may not all be in the bucket yet.

@@ -6,11 +6,11 @@ import type { PictureKind } from '#media/picture.ts';
 import type { InitRecord } from '#recording/index-record.ts';
 import type { PlacedPicture } from '#recording/picture-file.ts';
 import type { IndexData } from '#recording/recording-index.ts';
+import type { RecordingsPlace } from '#recording/recordings-folder.ts';
 
 /** The data with which the writer thread is started. */
 export interface WriterJob {
-  /** The folder of all recordings. */
-  readonly folder: string;
+  readonly place: RecordingsPlace;
   /** Seconds after which written bytes are made durable. 0: only when files are closed. */
   readonly syncS: number;
   /** The free space of the disk below which no volume is begun. */

@@ -3,14 +3,12 @@
  */
 import {
   closeSync,
-  existsSync,
   fdatasyncSync,
   fstatSync,
   ftruncateSync,
   mkdirSync,
   openSync,
   renameSync,
-  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -21,6 +19,7 @@ import type { SampleDefaults } from '#media/mp4/sample-defaults.ts';
 import { encodeRecord, indexName, volumeName } from '#recording/index-file.ts';
 import type { InitRecord } from '#recording/index-record.ts';
 import { picturesName } from '#recording/picture-file.ts';
+import { exists } from '#recording/recordings-folder.ts';
 import { recover, syncFolder, writeAll, writeWholeIndex } from '#recording/recovery.ts';
 import { MANIFEST_NAME, type StepResult, type WriterStep } from './protocol.ts';
 
@@ -134,11 +133,11 @@ export class RecordingFiles {
 
   #open({ manifest, mustExist }: Extract<WriterStep, { type: 'open' }>): StepResult {
     this.abandon();
-    const exists = statSync(this.#folder, { throwIfNoEntry: false }) !== undefined;
-    if (manifest === undefined && !exists) return undefined;
-    if (mustExist && !exists) throw new Error(`there is no folder ${this.#folder}`);
+    const isThere = exists(this.#folder);
+    if (manifest === undefined && !isThere) return undefined;
+    if (mustExist && !isThere) throw new Error(`there is no folder ${this.#folder}`);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
-    if (manifest !== undefined && !existsSync(join(this.#folder, MANIFEST_NAME))) {
+    if (manifest !== undefined && !exists(join(this.#folder, MANIFEST_NAME))) {
       const temporary = join(this.#folder, `${MANIFEST_NAME}.new`);
       writeFileSync(temporary, JSON.stringify(manifest), { mode: 0o600, flush: true });
       renameSync(temporary, join(this.#folder, MANIFEST_NAME));

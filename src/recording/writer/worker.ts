@@ -6,6 +6,7 @@ import { statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';
+import { mustBeThere } from '#recording/recordings-folder.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 import { RecordingFiles } from './recording-files.ts';
 
@@ -14,7 +15,8 @@ const CHECK_MS = 100;
 /** The shortest time between two checks of the free space. */
 const SPACE_CHECK_MS = 1000;
 
-const { folder, syncS, minFreeBytes } = workerData as WriterJob;
+const { place, syncS, minFreeBytes } = workerData as WriterJob;
+const { folder } = place;
 const open = new Map<string, RecordingFiles>();
 /** The recordings whose steps fail until they are opened again, and why. */
 const failed = new Map<string, Extract<StepResult, { type: 'failed' }>>();
@@ -44,6 +46,7 @@ function take(step: WriterStep): StepResult {
     open.set(path, files);
   }
   try {
+    if (step.type === 'open') mustBeThere(place);
     if (needsSpace(step)) mustHaveSpace();
     const result = files.do(step, systemClock.monotonic());
     if (step.type === 'pause' || step.type === 'end') {
