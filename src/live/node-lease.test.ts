@@ -21,6 +21,8 @@ async function setUp(t: TestContext) {
     answer: undefined as Promise<void> | undefined,
     /** Whether a delayed answer reports that the lease had run out. */
     tellsLapse: true,
+    /** The promise that ending the sessions of a lost node waits for. */
+    ending: undefined as Promise<void> | undefined,
   };
   const told: string[] = [];
   const nodes: Partial<Store['nodes']> = {
@@ -36,6 +38,7 @@ async function setUp(t: TestContext) {
     lapsed: async () => [dead],
     endSessionsOf: async (id: NodeId) => {
       told.push(`ended ${id}`);
+      await world.ending;
       return [];
     },
     leave: async () => void told.push('left'),
@@ -69,6 +72,21 @@ test('a lease is renewed, and lost nodes are looked for once the lease has been 
   assert.deepEqual(told, ['renewed http://a', 'renewed http://a', 'renewed http://a']);
   await pass(2000);
   assert.deepEqual(told.slice(3), ['renewed http://a', `ended ${dead}`]);
+  await lease[Symbol.asyncDispose]();
+});
+
+test('a lease is renewed at every beat while the sessions of a lost node are ended, however long that takes', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  const stuck = Promise.withResolvers<void>();
+  world.ending = stuck.promise;
+  await pass(6000);
+  told.length = 0;
+  await pass(20_000);
+  assert.deepEqual(told, Array(10).fill('renewed http://a'));
+  stuck.resolve();
+  await settled();
+  await pass(2000);
+  assert.equal(told.at(-1), `ended ${dead}`);
   await lease[Symbol.asyncDispose]();
 });
 

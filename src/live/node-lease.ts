@@ -38,6 +38,8 @@ export class NodeLease implements AsyncDisposable {
   #renewedAt: number;
   readonly #timer: NodeJS.Timeout;
   #beating: Promise<void> | undefined;
+  #sweeping: Promise<void> | undefined;
+  #isClosed = false;
 
   private constructor(options: NodeLeaseOptions) {
     this.#options = options;
@@ -62,8 +64,10 @@ export class NodeLease implements AsyncDisposable {
   /** Gives the lease up. While sessions run, it is left to run out instead, so that a process that starts within that time resumes them. */
   async [Symbol.asyncDispose](): Promise<void> {
     const { store, hasRunningSessions, logger } = this.#options;
+    this.#isClosed = true;
     clearInterval(this.#timer);
     await this.#beating;
+    await this.#sweeping;
     if (hasRunningSessions()) return;
     try {
       await store.nodes.leave(this.#node.id);
@@ -106,22 +110,31 @@ export class NodeLease implements AsyncDisposable {
         this.#renewedAt = this.#heldSince;
         onRegained();
       } else this.#renewedAt = askedAt;
-      await this.#sweep();
     } catch (error) {
       logger.debug({ err: error }, 'lease of this node not renewed');
+      return;
     }
+    // Not awaited, because ending the sessions of lost nodes may take longer than the lease lasts.
+    this.#sweeping ??= this.#sweep().finally(() => {
+      this.#sweeping = undefined;
+    });
   }
 
   /**
    * Ends what lost nodes left, but only after this node has held its own lease for as long as a lease lasts. After an outage of the
-   * database every lease has run out, and the others need that long to renew theirs.
+   * database every lease has run out, and the others need that long to renew theirs. Never rejects: a later beat tries again.
    */
   async #sweep(): Promise<void> {
     const { store, clock, logger } = this.#options;
-    if (clock.monotonic() - this.#heldSince < LEASE_MS) return;
-    for (const nodeId of await store.nodes.lapsed()) {
-      const sessions = await store.nodes.endSessionsOf(nodeId, clock.now());
-      logger.warn({ nodeId, sessions: sessions.length }, 'node lost: its sessions are ended');
+    const isDue = () => !this.#isClosed && clock.monotonic() - this.#heldSince >= LEASE_MS;
+    try {
+      for (const nodeId of isDue() ? await store.nodes.lapsed() : []) {
+        if (!isDue()) return;
+        const sessions = await store.nodes.endSessionsOf(nodeId, clock.now());
+        logger.warn({ nodeId, sessions: sessions.length }, 'node lost: its sessions are ended');
+      }
+    } catch (error) {
+      logger.debug({ err: error }, 'sessions of lost nodes not ended');
     }
   }
 }

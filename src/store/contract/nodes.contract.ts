@@ -115,6 +115,18 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.ok(!(await store.nodes.lapsed()).includes(node.id));
     });
 
+    it('ends the sessions of a lost node that had more than one write ends', async () => {
+      const { store, user } = fixture;
+      const node = await nodeFor(NONE_MS);
+      const count = 101;
+      const all = await Promise.all(Array.from({ length: count }, () => streamOn(node, ['live'])));
+      assert.equal((await store.nodes.endSessionsOf(node.id, ms(77))).length, count);
+      for (const { stream } of all) {
+        assert.equal((await store.streams.get(stream.id, user.id))?.isActive, false);
+      }
+      assert.ok(!(await store.nodes.lapsed()).includes(node.id));
+    });
+
     it('sets a stream idle whose session a lost node had not stored', async () => {
       const { store, user } = fixture;
       const [node, other] = [await nodeFor(LONG_MS), await nodeFor(LONG_MS)];

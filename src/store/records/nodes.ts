@@ -4,7 +4,7 @@
 import { type NodeId, newEventId } from '#domain/ids.ts';
 import { newClusterSecret, Secret } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
-import { ms } from '#lib/units.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import { urgent } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
@@ -19,6 +19,8 @@ import { endRecording } from './assets.ts';
 
 /** The name of the secret that all nodes share. */
 const CLUSTER = 'cluster';
+/** The number of streams whose sessions are ended by one write. Thousands at once would take longer than a write may. */
+const BATCH = 100;
 
 /** Makes the store's nodes. */
 export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
@@ -75,28 +77,39 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
       // A stream becomes active before its first session is stored.
       const active = await runner.all(streams.active({ node_id: id }), (row) => row.id);
       const streamIds = [...new Set([...open.map(({ streamId }) => streamId), ...active])];
-      const ends = open.map((session) => ({
-        phase: 'ended' as const,
-        // The clock of this machine may differ from that of the lost node.
-        endedAt: ms(Math.max(at, session.createdAt, session.lastSeen)),
-        endReason: 'node_lost' as const,
-        reconnectUntil: undefined,
-        viewers: 0,
-        health: undefined,
-      }));
-      const changed = await runner.write([
-        ...open.map((session, index) => sessions.endLost({ id: session.id, ...rowOfSessionChange(ends[index]!) })),
-        ...streamIds.map((streamId) => streams.setIdle({ id: streamId, node_id: id })),
-        ...open.flatMap((session, index) => [
-          ...reportPhase(events, { ids: [newEventId(), newEventId()], sessionId: session.id }),
-          ...endRecording(assets, session.id, ends[index]!.endedAt),
-        ]),
-        ...streamIds.flatMap((streamId) => reportActivity(events, { id: newEventId(), streamId })),
-        publishers.releaseLost({ node_id: id }),
-        nodes.forget({ id }),
-      ]);
-      const ended = open.map((session, index): Session => ({ ...session, ...ends[index]! }));
-      return ended.filter((_, index) => changed[index] === 1);
+      const ofStream = Map.groupBy(open, ({ streamId }) => streamId);
+      const ended: Session[] = [];
+      for (let first = 0; first < streamIds.length; first += BATCH) {
+        const batch = streamIds.slice(first, first + BATCH);
+        const lost = batch.flatMap((streamId) => ofStream.get(streamId) ?? []).map((session) => endOf(session, at));
+        const changed = await runner.write([
+          ...lost.map(({ session, end }) => sessions.endLost({ id: session.id, ...rowOfSessionChange(end) })),
+          ...batch.map((streamId) => streams.setIdle({ id: streamId, node_id: id })),
+          ...lost.flatMap(({ session, end }) => [
+            ...reportPhase(events, { ids: [newEventId(), newEventId()], sessionId: session.id }),
+            ...endRecording(assets, session.id, end.endedAt),
+          ]),
+          ...batch.flatMap((streamId) => reportActivity(events, { id: newEventId(), streamId })),
+        ]);
+        ended.push(
+          ...lost.filter((_, index) => changed[index] === 1).map(({ session, end }) => ({ ...session, ...end })),
+        );
+      }
+      await runner.write([publishers.releaseLost({ node_id: id }), nodes.forget({ id })]);
+      return ended;
     },
   };
+}
+
+/** A session of a lost node, and its end. The clock of this machine may differ from that of the node. */
+function endOf(session: Session, at: Milliseconds) {
+  const end = {
+    phase: 'ended',
+    endedAt: ms(Math.max(at, session.createdAt, session.lastSeen)),
+    endReason: 'node_lost',
+    reconnectUntil: undefined,
+    viewers: 0,
+    health: undefined,
+  } as const;
+  return { session, end };
 }
