@@ -42,12 +42,12 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
 
 /**
  * Releases the streams of silent publishers, so that another node may accept a publisher in the place of one. A stream is claimed again when
- * its publisher is heard again.
+ * its publisher is heard again, and until the store has answered.
  */
 function releaseSilent(registry: SessionRegistry, claims: PublisherClaims): void {
   for (const [streamId, silentMs] of registry.publishers.silences) {
     const isSilent = silentMs >= TAKEOVER_SILENCE_MS;
     if (isSilent && claims.holds(streamId)) claims.release(streamId);
-    else if (!isSilent && !claims.holds(streamId)) void claims.confirm(streamId);
+    else if (!isSilent && claims.mustConfirm(streamId)) void claims.confirm(streamId);
   }
 }

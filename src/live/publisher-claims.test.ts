@@ -90,15 +90,67 @@ test('a stream that another node has claimed is lost, and an outage of the store
   const { claims, calls, lost } = setUp();
   void claims.confirm(stream);
   await turn();
+  assert.equal(claims.mustConfirm(stream), false, 'it is being confirmed');
   calls[0]!.answer(away);
   await turn();
   assert.deepEqual(lost, []);
+  assert.deepEqual([claims.holds(stream), claims.mustConfirm(stream)], [true, true], 'it is tried again');
   void claims.confirm(stream);
   await turn();
   calls[1]!.answer(false);
   await turn();
   assert.deepEqual(lost, [stream]);
   assert.equal(claims.holds(stream), false);
+});
+
+test('a stream whose publisher leaves before it is claimed again is not claimed', async () => {
+  const { claims, calls } = setUp();
+  claims.release(stream);
+  void claims.confirm(stream);
+  claims.release(stream);
+  calls[0]!.answer(true);
+  await turn();
+  assert.equal(calls.length, 1);
+  assert.equal(claims.holds(stream), false);
+});
+
+for (const answer of [true, away]) {
+  for (const isReleaseFirst of [true, false]) {
+    const when = `${isReleaseFirst ? 'after' : 'before'} the release`;
+    const what = answer === true ? 'succeeds' : 'is not answered';
+    test(`a stream whose publisher leaves while it is claimed again is released, also when the claim ${what} ${when}`, async () => {
+      const { claims, calls, lost } = setUp();
+      void claims.confirm(stream);
+      await turn();
+      claims.release(stream);
+      await turn();
+      const release = () => calls.filter(({ call }) => call === 'release');
+      if (isReleaseFirst) release()[0]!.answer(true);
+      await turn();
+      calls[0]!.answer(answer);
+      await turn();
+      release()[0]!.answer(true);
+      await turn();
+      assert.equal(release().length, 2, 'the first one may have come before the claim');
+      release()[1]!.answer(true);
+      await turn();
+      assert.deepEqual([calls.length, claims.holds(stream), lost], [3, false, []]);
+    });
+  }
+}
+
+test('a publisher that comes back while its stream is claimed again keeps it', async () => {
+  const { claims, calls } = setUp();
+  void claims.confirm(stream);
+  await turn();
+  claims.release(stream);
+  const claimed = claims.claim(stream);
+  calls[1]!.answer(true);
+  await turn();
+  for (const { answer } of [calls[0]!, calls[2]!]) answer(true);
+  assert.equal(await claimed, true);
+  await turn();
+  assert.equal(calls.length, 3);
 });
 
 test('disposing waits for releases in progress, and stops waiting for a store that does not answer', async () => {

@@ -19,11 +19,14 @@ export interface PublisherClaimsOptions {
 }
 
 /**
- * The claims of one node. At most one release of a stream is in progress, and a claim waits for it, so that neither overtakes the other.
+ * The claims of one node. At most one release of a stream is in progress, and a claim waits for it. When the publisher leaves during a
+ * claim, its release may overtake the claim, so another release follows.
  */
 export class PublisherClaims implements AsyncDisposable {
   readonly #options: PublisherClaimsOptions;
   readonly #held = new Set<StreamId>();
+  /** The streams among them for which the store did not answer, so that another node may have claimed them. */
+  readonly #unconfirmed = new Set<StreamId>();
   readonly #releases = new Map<StreamId, Promise<void>>();
   readonly #closing = new AbortController();
 
@@ -49,30 +52,52 @@ export class PublisherClaims implements AsyncDisposable {
   /** Releases a stream in the background. */
   release(streamId: StreamId): void {
     this.#held.delete(streamId);
+    this.#unconfirmed.delete(streamId);
     if (this.#releases.has(streamId)) return;
     const release = this.#release(streamId).finally(() => this.#releases.delete(streamId));
     this.#releases.set(streamId, release);
   }
 
-  /** Whether the stream is claimed, or is being claimed. */
+  /** Whether the stream is claimed or is being claimed, as far as this node knows. */
   holds(streamId: StreamId): boolean {
     return this.#held.has(streamId);
   }
 
+  /** Whether a stream that is published must be confirmed: it was released, or the store did not answer the last time. */
+  mustConfirm(streamId: StreamId): boolean {
+    return !this.holds(streamId) || this.#unconfirmed.has(streamId);
+  }
+
   /**
    * Claims again a stream whose publisher is connected to this node. If another node has claimed it by now, that publisher must go. During
-   * an outage of the store nothing changes. Never rejects.
+   * an outage of the store nothing changes, and {@link mustConfirm} says so. Never rejects.
    */
   async confirm(streamId: StreamId): Promise<void> {
     const { store, nodeId, logger, onLost } = this.#options;
     this.#held.add(streamId);
+    this.#unconfirmed.delete(streamId);
     await this.#releases.get(streamId);
+    if (!this.holds(streamId)) return; // the publisher has left
     try {
-      if ((await store.publishers.claim(streamId, nodeId)) || !this.#held.delete(streamId)) return;
-      onLost(streamId);
+      const isOurs = await store.publishers.claim(streamId, nodeId);
+      if (isOurs) this.#releaseUnlessHeld(streamId);
+      else if (this.#held.delete(streamId)) onLost(streamId);
     } catch (error) {
+      if (this.holds(streamId)) this.#unconfirmed.add(streamId);
+      else this.#releaseUnlessHeld(streamId); // the claim may have happened
       logger.debug({ streamId, err: error }, 'publisher not confirmed in the store');
     }
+  }
+
+  /**
+   * Releases a stream whose publisher has left while it was being claimed. A release that is in progress may have come before the claim, so
+   * another one follows it.
+   */
+  #releaseUnlessHeld(streamId: StreamId): void {
+    if (this.holds(streamId)) return;
+    void (this.#releases.get(streamId) ?? Promise.resolve()).then(() => {
+      if (!this.holds(streamId)) this.release(streamId);
+    });
   }
 
   /** Waits for releases in progress. A store that does not answer is not asked again. */
