@@ -95,7 +95,8 @@ test('the recording of a session that is resumed goes on in the files of its med
     const session = someSession(stream, { phase: 'live' });
     const asset = someClip(session, { id: session.id as string as AssetId, kind: 'recording', fromMs });
     const restored = (await adoptFrom({ assets: [asset] }, session)).find(({ what }) => what === 'restored');
-    assert.equal((restored?.value as { isRecorded?: boolean }).isRecorded ?? false, fromMs !== undefined);
+    assert.ok(restored !== undefined);
+    assert.equal((restored.value as { isRecorded?: boolean }).isRecorded ?? false, fromMs !== undefined);
   }
 });
 

@@ -45,7 +45,7 @@ export function storeOn(engine: Engine, logger: Logger, clock: Clock = systemClo
     browserSessions: browserSessionRecords(runner, engine),
     signingKeys: signingKeyRecords(runner, engine, clock),
     streams: streamRecords(runner, engine, clock),
-    sessions: sessionRecords(runner, engine),
+    sessions: sessionRecords(runner, engine, clock),
     assets: assetRecords(runner, engine, clock),
     samples: sampleRecords(runner, engine),
     usage: usageRecords(runner, engine),

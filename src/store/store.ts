@@ -383,8 +383,9 @@ export interface Store extends AsyncDisposable {
       stranger?: string,
     ): Promise<{ readonly session: Session; readonly node: ServiceNode | undefined } | undefined>;
     /**
-     * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept. Returns
-     * how many. Sessions with many samples need several calls: a call that deleted only samples returns `limit`.
+     * Deletes sessions that ended before a time, at most `limit` at once, the oldest first. A session whose recording exists is kept, and
+     * may be kept for an hour longer. Returns how many, or `limit` when another call may find more: a call looks at a bounded number of
+     * sessions, and may delete only samples of sessions that have many.
      */
     deleteEnded(before: Milliseconds, limit: number): Promise<number>;
     /** The users with a session that ended at this time or later, each once. */

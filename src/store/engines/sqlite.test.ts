@@ -475,6 +475,39 @@ it('queries the database again for a key, a stream or events without numbers onl
   assert.equal(await store.events.areWaiting(), true);
 });
 
+it('deletes old sessions that are among any number of others with recordings', async () => {
+  const dataDir = newFolder();
+  await using store = await openIn(dataDir);
+  const user = await store.users.ensure(someUser());
+  const stream = someStream(user.id, { record: true });
+  await store.streams.create(stream, someReceipt());
+  const recorded = someSession(stream, { phase: 'ended', endedAt: ms(5), recordingPath: newMediaPath() });
+  await store.sessions.create(recorded);
+  using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
+  const repeat = (table: string, changed: readonly string[]) => {
+    const columns = beside.prepare(`select name from pragma_table_info('${table}')`).all() as { name: string }[];
+    const values = columns.map(({ name }) => (changed.includes(name) ? `${name} || '-' || at` : name));
+    beside.exec(`with recursive times (at) as (select 1 union all select at + 1 from times where at < 12500)
+      insert into ${table} select ${values.join()} from ${table}, times`);
+  };
+  repeat('sessions', ['id', 'media_path', 'recording_path']);
+  repeat('assets', ['id', 'session_id', 'playback_id', 'path', 'media_path']);
+  const deletable = ['1', '777', '11999', '12500'];
+  for (const at of deletable) beside.exec(`delete from assets where id = '${recorded.id}-${at}'`);
+
+  const count = () => beside.prepare('select count(*) as count from sessions').get()?.['count'];
+  let deleted = 0;
+  for (let last = 3; last === 3; deleted += last) last = await store.sessions.deleteEnded(ms(6), 3);
+  assert.equal(deleted, deletable.length);
+  assert.equal(count(), 12_501 - deletable.length);
+
+  await store.sessions.create(
+    someSession(stream, { phase: 'ended', createdAt: ms(1), endedAt: ms(9), recordingPath: undefined }),
+  );
+  while ((await store.sessions.deleteBeyond(user.id, 1000, 3)) === 3);
+  assert.equal(count(), 12_501 - deletable.length);
+});
+
 it('no query reads or sorts a whole table', async () => {
   await using open = await openWithFaults();
   const { engine, user, dataDir } = open;

@@ -123,7 +123,9 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .set({ phase: 'recording', ended_at: null, failure: null, reported: 'recording' })
         .whereRef('assets.id', '=', 'sessions.id')
         .where('sessions.id', '=', args.session_id)
-        .where(sql<boolean>`sessions.phase <> 'ended' and assets.ended_at is not null and deleted_at is null and is_stored = 0`),
+        .where(
+          sql<boolean>`sessions.phase <> 'ended' and assets.ended_at is not null and deleted_at is null and is_stored = 0`,
+        ),
     ),
 
     /** Creates a clip, unless the asset that it is cut from is deleted or failed. */

@@ -9,7 +9,8 @@ import { searchableName } from '#domain/searchable-name.ts';
 import type { Session, SessionTotals } from '#domain/session.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
-import type { Engine } from '#store/engine.ts';
+import type { Engine, Query } from '#store/engine.ts';
+import type { PageKey } from '#store/page.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import type { SessionChange } from '#store/store.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
@@ -65,6 +66,28 @@ export type SessionListArgs = Partial<
 > &
   RangeArgs;
 
+/** The bounds of a window of old sessions. */
+export type OldSessionArgs = Pick<RangeArgs, 'after_at' | 'after_id'> &
+  Required<Pick<RangeArgs, 'until_at' | 'until_id'>>;
+
+/** The queries on a window of old sessions. */
+export interface OldSessionQueries<Args> {
+  /** The session at a distance of `skip` from the first one. */
+  readonly nth: (args: Args & { readonly skip: number }) => Query<PageKey>;
+  /** A session that has no recording. */
+  readonly any: (args: Args) => Query<{ readonly id: SessionId }>;
+  /** Deletes sessions that have no recording, or samples of them; see `deleting`. */
+  readonly delete: DeleteSessions<Args & { readonly limit: number }>;
+}
+
+/** Queries that delete chosen sessions. */
+export interface DeleteSessions<Args> {
+  /** Deletes samples of the sessions, at most `samples` at once. */
+  readonly samples: (args: Args & { readonly samples: number }) => Query;
+  /** Deletes those of the sessions that have no samples left. */
+  readonly sessions: (args: Args) => Query;
+}
+
 /** The choices that determine the text of a list's query. */
 export type SessionListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
@@ -86,7 +109,7 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
    */
   function deleting<Args extends object>(
     choose: (args: Args) => SelectQueryBuilder<Database, 'sessions', { id: SessionId }>,
-  ) {
+  ): DeleteSessions<Args> {
     return {
       samples: prepare(({ samples, ...args }: Args & { samples: number }) =>
         db.deleteFrom('session_samples').where(
@@ -106,6 +129,31 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
           .deleteFrom('sessions')
           .where('id', 'in', choose(args))
           .where(sql<boolean>`not exists (select 1 from session_samples where session_id = sessions.id)`),
+      ),
+    };
+  }
+
+  /** Makes the queries on a window of ended sessions that are ordered by a time. @param matches a condition for them */
+  function old<Args extends OldSessionArgs>(
+    order: 'ended_at' | 'created_at',
+    matches: (args: Args) => Condition,
+  ): OldSessionQueries<Args> {
+    const window = (args: Args) =>
+      rangeConditions(order, 'asc', args).reduce(
+        (query, condition) => query.where(condition),
+        db.selectFrom('sessions').where(matches(args)).orderBy(order).orderBy('id'),
+      );
+    const deletable = (args: Args) => window(args).select('id').where(hasNoRecording);
+    return {
+      nth: prepare(({ skip, ...args }: Args & { skip: number }) =>
+        window(args as unknown as Args)
+          .select([sql<Milliseconds>`${sql.ref(order)}`.as('at'), 'id'])
+          .limit(sql.lit(1))
+          .offset(skip),
+      ),
+      any: prepare((args: Args) => deletable(args).limit(sql.lit(1))),
+      delete: deleting(({ limit, ...args }: Args & { limit: number }) =>
+        deletable(args as unknown as Args).limit(limit),
       ),
     };
   }
@@ -264,16 +312,14 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where((eb) => eb.not(isAlive(now, sql.ref('sessions.node_id')))),
     ),
 
-    deleteEnded: deleting((args: { before: Milliseconds; limit: number }) =>
-      db
-        .selectFrom('sessions')
-        .select('id')
-        .where(sql<boolean>`phase = 'ended'`)
-        .where('ended_at', '<', args.before)
-        .where(hasNoRecording)
-        .orderBy('ended_at')
-        .orderBy('id')
-        .limit(args.limit),
+    /** Ended sessions in the order of their ends. */
+    ended: old<OldSessionArgs>('ended_at', () => sql<boolean>`phase = 'ended'`),
+
+    /** Ended sessions of a user in the order of their beginnings. */
+    endedOfUser: old(
+      'created_at',
+      (args: OldSessionArgs & Columns<'user_id'>) =>
+        sql<boolean>`user_id = ${args.user_id} and ${alsoIs('phase', 'ended')}`,
     ),
 
     /**
@@ -299,20 +345,6 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .orderBy('id', 'desc')
         .limit(sql.lit(1))
         .offset(args.keep),
-    ),
-
-    /** Deletes the ended sessions of a user from the oldest one up to this one, both included. */
-    deleteEndedUpTo: deleting((args: Columns<'user_id' | 'created_at' | 'id'> & { limit: number }) =>
-      db
-        .selectFrom('sessions')
-        .select('id')
-        .where('user_id', '=', args.user_id)
-        .where(sql<boolean>`(created_at, id) <= (${args.created_at}, ${args.id})`)
-        .where(alsoIs('phase', 'ended'))
-        .where(hasNoRecording)
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(args.limit),
     ),
   };
 }

@@ -4,6 +4,7 @@
 import { type NodeId, newEventId, type SessionId } from '#domain/ids.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Session } from '#domain/session.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
 import type { PageKey, Scope } from '#store/page.ts';
@@ -12,7 +13,10 @@ import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportPhase } from '#store/queries/events.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import {
+  type DeleteSessions,
   locatedSessionOfRow,
+  type OldSessionArgs,
+  type OldSessionQueries,
   rowOfSession,
   rowOfSessionChange,
   type SessionListArgs,
@@ -26,12 +30,14 @@ import type { ListFilter, ListOptions, Store } from '#store/store.ts';
 import { createRecording, endRecording } from './assets.ts';
 import { countOf } from './count.ts';
 import { searchCount, searchPage } from './name-search.ts';
+import { type OldSessionList, OldSessions } from './old-sessions.ts';
 
 /** How many samples one write may delete for each session that the caller lets it delete. A session of a day has 1,440 samples. */
 const SAMPLES_OF_SESSION = 4;
 
 /** Makes the store's sessions. */
-export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'] {
+export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): Store['sessions'] {
+  const old = new OldSessions(clock);
   const sessions = sessionQueries(engine);
   const streams = streamQueries(engine);
   const events = eventQueries(engine.compiler, engine.now);
@@ -84,10 +90,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
 
   /** Deletes chosen sessions, or only samples of them when there are many. Returns `limit` when another call may find more to delete. */
   async function deleteSome<Args extends { readonly limit: number }>(
-    queries: {
-      readonly samples: (args: Args & { samples: number }) => Query;
-      readonly sessions: (args: Args) => Query;
-    },
+    queries: DeleteSessions<Args>,
     args: Args,
   ): Promise<number> {
     const samples = SAMPLES_OF_SESSION * args.limit;
@@ -95,6 +98,27 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     if (deleted === samples) return args.limit;
     const [sessionsDeleted = 0] = await runner.write([queries.sessions(args)]);
     return sessionsDeleted;
+  }
+
+  /** Makes a list of old sessions. @param name its name @param last where it ends @param args the other arguments of its queries */
+  function oldList<Args extends object>(
+    name: string,
+    queries: OldSessionQueries<Args & OldSessionArgs>,
+    last: PageKey,
+    args: Args,
+  ): OldSessionList {
+    const window = (after: PageKey | undefined, until = last): Args & OldSessionArgs => ({
+      ...args,
+      ...(after !== undefined && { after_at: after.at, after_id: after.id }),
+      until_at: until.at,
+      until_id: until.id,
+    });
+    return {
+      name,
+      nth: (after, skip) => runner.one(queries.nth({ ...window(after), skip }), (row) => row),
+      hasAny: async (after, until) => (await runner.one(queries.any(window(after, until)), (row) => row)) !== undefined,
+      deleteSome: (after, until, limit) => deleteSome(queries.delete, { ...window(after, until), limit }),
+    };
   }
 
   const records: Store['sessions'] = {
@@ -161,7 +185,7 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
       runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow, address),
 
     async deleteEnded(before, limit) {
-      return deleteSome(sessions.deleteEnded, { before, limit });
+      return old.delete(oldList('ended', sessions.ended, { at: before, id: '' }, {}), limit);
     },
 
     usersWithEnded: (since) => runner.all(sessions.usersWithEnded({ since }), (row) => row.user_id),
@@ -169,7 +193,10 @@ export function sessionRecords(runner: Runner, engine: Engine): Store['sessions'
     async deleteBeyond(user, keep, limit) {
       const newest = await runner.one(sessions.newestNotKept({ user_id: user, keep }), (row) => row);
       if (newest === undefined) return 0;
-      return deleteSome(sessions.deleteEndedUpTo, { user_id: user, ...newest, limit });
+      return old.delete(
+        oldList(user, sessions.endedOfUser, { at: newest.created_at, id: newest.id }, { user_id: user }),
+        limit,
+      );
     },
   };
   return records;
