@@ -24,6 +24,7 @@ import type { IngestAddress } from '#ingest/ingest.ts';
 import { INGEST_PROTOCOLS } from '#ingest/protocols.ts';
 import { publishUrls } from '#ingest/public-url.ts';
 import { AttemptThrottle } from '#lib/attempt-throttle.ts';
+import { CautiousClock } from '#lib/cautious-clock.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
@@ -222,7 +223,11 @@ async function startRecordings(
   parts: AsyncDisposableStack,
   config: Config,
   options: AppOptions,
-  { nodeId, forkServer }: { readonly nodeId: NodeId; readonly forkServer: ForkServer },
+  {
+    nodeId,
+    forkServer,
+    deletionClock,
+  }: { readonly nodeId: NodeId; readonly forkServer: ForkServer; readonly deletionClock: Clock },
 ): Promise<Recordings> {
   const { recording, objects, quotas, store: settings } = config;
   const { store, logger, clock, metrics } = options;
@@ -231,6 +236,7 @@ async function startRecordings(
   const storage = parts.use(
     await RecordingStorage.open({
       ...options,
+      deletionClock,
       folder,
       noteFile,
       settings: recording,
@@ -283,7 +289,16 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   );
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
   const forkServer = parts.use(new ForkServer());
-  const recordings = await startRecordings(parts, config, options, { nodeId, forkServer });
+  const deletionClock = new CautiousClock({
+    clock,
+    startedAt: await store.nodes.time(),
+    onDoubt: (aheadMs) =>
+      logger.warn(
+        { aheadS: Math.round(aheadMs / 1000) },
+        'the clock was set ahead, so nothing is deleted by it for a day; restart the server if it is right',
+      ),
+  });
+  const recordings = await startRecordings(parts, config, options, { nodeId, forkServer, deletionClock });
   const isAvailable = hasFfmpeg();
   if (!isAvailable)
     logger.warn({}, 'FFmpeg is not installed, so nothing is transcoded; install without --omit=optional');
@@ -324,7 +339,7 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   );
   const { reconnectWindowS } = config.live;
   await adoptOrphans({ store, nodeId, registry, journal, clock, reconnectWindowS });
-  parts.use(new Housekeeping({ store, quotas: config.quotas, clock, logger, ...config.store }));
+  parts.use(new Housekeeping({ store, quotas: config.quotas, clock: deletionClock, logger, ...config.store }));
   const watcher = parts.use(new StreamWatcher({ store, registry, quotas: config.quotas, nodeId, claims, logger }));
   const draw = isAvailable ? (target: TestPictureTarget) => drawTestPicture(forkServer, target) : undefined;
   const prepareWorkers = () => {

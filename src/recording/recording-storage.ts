@@ -26,6 +26,8 @@ export interface RecordingStorageOptions extends RecordingsPlace {
   readonly store: Store;
   readonly nodeId: NodeId;
   readonly clock: Clock;
+  /** The clock by which recordings are deleted. */
+  readonly deletionClock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
   /** Called with true when uploads begin to fail, and with false when they work again. */
@@ -70,6 +72,7 @@ export class RecordingStorage implements AsyncDisposable {
     this.#sweeper = new Sweeper({
       ...options,
       ...settings,
+      clock: options.deletionClock,
       isShared: store.isShared,
       storage: this.#thread,
       minFreeBytes: settings.minFreeMib * 1024 * 1024,
