@@ -51,6 +51,19 @@ ${settingsHelp()}`,
     const metrics = createMetrics();
     metrics.collectProcess();
     const stopped = stopSignal();
+    let isReady = false;
+    /** Ends the process in time, whatever holds up its start or its drain. */
+    const limitTime = () => {
+      setTimeout(() => {
+        if (!isReady) {
+          logger.info({}, 'stopped before the server was ready');
+          process.exit(EXIT.ok);
+        }
+        logger.error({ limitMs: DRAIN_LIMIT_MS }, 'drain took too long; the process exits without it');
+        process.exit(EXIT.failed);
+      }, DRAIN_LIMIT_MS).unref();
+    };
+    void stopped.then(limitTime);
 
     const { dataDir, databaseUrl } = config.store;
     const [opened, { startApp }] = await Promise.all([
@@ -87,14 +100,13 @@ ${settingsHelp()}`,
     await keepTick();
     setTimeout(tuneHeap, TUNE_AFTER_MS).unref();
 
+    isReady = true;
     const reason = await Promise.race([stopped, failing.then(() => TOO_MANY_ERRORS)]);
     logger.info({ reason }, 'shutting down');
-    setTimeout(() => {
-      logger.error({ limitMs: DRAIN_LIMIT_MS }, 'drain took too long; the process exits without it');
-      process.exit(EXIT.failed);
-    }, DRAIN_LIMIT_MS).unref();
-    if (reason === TOO_MANY_ERRORS)
+    if (reason === TOO_MANY_ERRORS) {
+      limitTime();
       throw new Exit(EXIT.failed, [`Stopped because of ${TOO_MANY_ERRORS}; see the log.`]);
+    }
   },
 };
 

@@ -24,7 +24,14 @@ after(() => commandLines[Symbol.asyncDispose]());
 async function record(folder: string, { id, path }: { readonly id: SessionId; readonly path: MediaPath }) {
   await using recorders = new FileRecorders({ folder, ...RECORDERS });
   const epoch = ms(1_790_000_000_000);
-  const recorder = recorders.begin({ sessionId: id, path, epoch, targetDurationS: 4, isContinued: false, warn: () => {} });
+  const recorder = recorders.begin({
+    sessionId: id,
+    path,
+    epoch,
+    targetDurationS: 4,
+    isContinued: false,
+    warn: () => {},
+  });
   const feed = new Feed({
     video: videoTrack(),
     audio: audioTrack(),

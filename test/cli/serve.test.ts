@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { on, once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { PREFIX, SETTINGS } from '#config.ts';
@@ -193,6 +193,24 @@ test('closing the terminal stops the server with a drain', async (t) => {
   const { code, stdout } = await finished;
   assert.equal(code, 0);
   assert.match(stdout, /"reason":"SIGHUP"/);
+});
+
+test('a signal ends a server that cannot start, because its database does not answer', async (t) => {
+  const database = createServer().listen(0, '127.0.0.1');
+  t.after(() => database.close());
+  await once(database, 'listening');
+  const { port } = database.address() as AddressInfo;
+  const settings = {
+    DATA_DIR: await dataFolder(t),
+    DATABASE_URL: `postgres://millrace:secret@127.0.0.1:${port}/millrace`,
+  };
+  const { child, finished } = start(['serve'], { settings });
+  const [socket] = (await once(database, 'connection')) as [Socket];
+  t.after(() => socket.destroy());
+  child.kill('SIGTERM');
+  const { code, stdout, stderr } = await finished;
+  assert.deepEqual([code, stderr], [0, '']);
+  assert.match(stdout, /stopped before the server was ready/);
 });
 
 test('a second signal ends the server at once, with the exit code of that signal', async (t) => {
