@@ -439,6 +439,7 @@ async function addInterfaces(
     metrics,
     rights: { store, secret, clock, askReceiver: createAskReceiver({ store, sender: gateSender, clock }) },
     onRefused: noteRefusals(store, logger),
+    onNode: (request) => http.trustNode(request),
     recordings: {
       library,
       store,

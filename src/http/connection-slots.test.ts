@@ -6,13 +6,24 @@ import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { createHttp, listenHttp } from './http.ts';
 
-/** A server with a limit on its connections, and functions that open connections to it from loopback addresses. */
-async function serverOf(t: TestContext, maxConnections: number, trustedProxies: readonly string[] = []) {
+/**
+ * A server with a limit on its connections, and functions that open connections to it from loopback addresses.
+ * @param isNode whether the requests that come now are those of another node
+ */
+async function serverOf(
+  t: TestContext,
+  maxConnections: number,
+  trustedProxies: readonly string[] = [],
+  isNode = () => false,
+) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
   const settings = { maxConnections, trustedProxies, publicUrl: undefined };
   const http = createHttp({ settings, logger, metrics: createMetrics() });
+  http.addHook('onRequest', async (request) => {
+    if (isNode()) http.trustNode(request);
+  });
   await listenHttp(http, { host: '0.0.0.0', port: 0 });
   t.after(() => {
     http.server.closeAllConnections();
@@ -51,6 +62,24 @@ test('when all connections are taken, a network with few gets in and the one wit
   t.mock.timers.tick(1000);
   const { closed, networks, limit } = JSON.parse(lines.join(''));
   assert.deepEqual({ closed, networks, limit }, { closed: 3, networks: 1, limit: 10 });
+});
+
+test('a connection of another node keeps its place, and leaves the others of its host to compete', async (t) => {
+  let isNode = true;
+  const { open, openMany } = await serverOf(t, 10, [], () => isNode);
+  const ofNode = await openMany(5, '127.0.1.1');
+  isNode = false;
+  const ofHost = await openMany(5, '127.0.1.1');
+  const evicted = ofHost.slice(0, 4).map((socket) => once(socket, 'close'));
+  for (const network of [2, 3, 4, 5]) assert.ok((await open(`127.0.${network}.1`)) !== undefined);
+  await Promise.all(evicted);
+  assert.equal(await open('127.0.6.1'), undefined, 'every network has one place now');
+  for (const socket of ofNode) {
+    socket.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+    await once(socket, 'data');
+  }
+  ofNode[0]!.destroy();
+  while ((await open('127.0.6.1')) === undefined);
 });
 
 test('a connection that ends gives its place back', async (t) => {

@@ -27,11 +27,13 @@ export interface ConnectionSlotsOptions {
  * connection to a network with fewer. A network that has taken all places gets no more.
  *
  * Each connection of a trusted proxy counts as a network of its own, because it carries the requests of many. It finds a place whenever any
- * network holds two, and never loses it.
+ * network holds two, and never loses it. The same is true of a connection of another node, once a request has shown that it is one.
  */
 export class ConnectionSlots {
   readonly #slots: FairSlots<Socket>;
   readonly #options: ConnectionSlotsOptions;
+  /** The connections of single clients, by their remote address and port. */
+  readonly #clients = new Map<string, Socket>();
   #proxied = 0;
   /** How many connections were closed since the last log line, and the networks they came from, as far as these are counted. */
   #closed = 0;
@@ -48,6 +50,15 @@ export class ConnectionSlots {
     server.prependListener('connection', (socket: Socket) => this.#admit(socket));
   }
 
+  /** Lets a connection count as a network of its own from now on. @param carrier the connection, or what TLS made of it */
+  trust(carrier: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
+    const client = nameOf(carrier);
+    const socket = this.#clients.get(client);
+    if (socket === undefined) return;
+    this.#clients.delete(client);
+    this.#enterAlone(socket);
+  }
+
   #admit(socket: Socket): void {
     const { remoteAddress = '' } = socket;
     if (this.#options.flooders.has(remoteAddress)) {
@@ -59,12 +70,22 @@ export class ConnectionSlots {
       this.#close(socket);
       return;
     }
-    socket.once('close', () => this.#slots.leave(socket));
+    const client = nameOf(socket);
+    socket.once('close', () => {
+      this.#slots.leave(socket);
+      if (this.#clients.get(client) === socket) this.#clients.delete(client);
+    });
     if (admission.evicted !== undefined) this.#close(admission.evicted);
   }
 
   #enter(socket: Socket, address: string): SlotDecision<Socket> {
-    if (!this.#options.isTrustedProxy(address)) return this.#slots.enter(socket, address);
+    if (this.#options.isTrustedProxy(address)) return this.#enterAlone(socket);
+    const decision = this.#slots.enter(socket, address);
+    if (decision.admitted) this.#clients.set(nameOf(socket), socket);
+    return decision;
+  }
+
+  #enterAlone(socket: Socket): SlotDecision<Socket> {
     this.#proxied += 1;
     return this.#slots.enter(socket, `proxy ${this.#proxied}`);
   }
@@ -84,3 +105,6 @@ export class ConnectionSlots {
     this.#networks.clear();
   }
 }
+
+const nameOf = ({ remoteAddress, remotePort }: Pick<Socket, 'remoteAddress' | 'remotePort'>): string =>
+  `${remoteAddress} ${remotePort}`;

@@ -1,7 +1,7 @@
 /**
  * The HTTP server that the API, playback and the pages share: its limits, request ids, errors and shutdown.
  */
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
@@ -28,6 +28,16 @@ import { closeFloodingSessions } from './session-floods.ts';
 import { observeRequests } from './telemetry.ts';
 import { limitHandshakes } from './tls-handshakes.ts';
 import { trustedProxies } from './trusted-proxies.ts';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /**
+     * Notes that a request came from another node. From now on, each connection that carried one has a place and turns of its own, because
+     * it carries the requests of many viewers.
+     */
+    trustNode(request: Pick<FastifyRequest, 'socket'>): void;
+  }
+}
 
 /** What {@link createHttp} needs. */
 export interface HttpOptions {
@@ -73,6 +83,7 @@ export function createHttp({
   const isTrustedProxy = trustedProxies(settings.trustedProxies);
   const flooders = new Flooders({ clock, isTrustedProxy, logger });
   const validators = new RequestValidators();
+  const nodes = new WeakSet<Socket>();
   const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
   const http = fastify({
     logger: false,
@@ -88,7 +99,7 @@ export function createHttp({
         closeFloodingSessions(server, { clock, flooders, isTrustedProxy });
       }
       slots.guard(server);
-      serveRequests(server, inTurns(handler, { clock, flooders, isTrustedProxy }), nextId);
+      serveRequests(server, inTurns(handler, { clock, flooders, isTrustedProxy, nodes }), nextId);
       return server;
     },
     // Answers are serialized as the handlers made them: a serializer compiled from the schema would put a profile's keys into
@@ -115,6 +126,11 @@ export function createHttp({
       reply.headers(headers).headers(READABLE).header('x-request-id', request.id);
       void sendError(reply, toMillraceError(error), request.id);
     },
+  });
+  http.decorate('trustNode', ({ socket }) => {
+    if (nodes.has(socket)) return;
+    nodes.add(socket);
+    slots.trust(socket);
   });
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));
   const paths = new KnownPaths();

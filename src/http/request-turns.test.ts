@@ -69,7 +69,8 @@ function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly str
   const isTrustedProxy = (address: string) => trustedProxies.includes(address);
   const clock = { now: () => ms(0), monotonic: () => ms(0) };
   const flooders = new Flooders({ clock, isTrustedProxy, logger: silentLogger });
-  const serve = inTurns(({ socket }) => void started.push(socket), { clock, flooders, isTrustedProxy });
+  const nodes = new Set<object>();
+  const serve = inTurns(({ socket }) => void started.push(socket), { clock, flooders, isTrustedProxy, nodes });
   const connection = (remoteAddress: string) => {
     const socket = { remoteAddress, isClosed: false, destroy: () => Object.assign(socket, { isClosed: true }) };
     const send = () => {
@@ -79,7 +80,7 @@ function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly str
     };
     return { socket, send };
   };
-  return { started, flooders, connection };
+  return { started, flooders, nodes, connection };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -119,6 +120,19 @@ test('each connection of a trusted proxy takes turns of its own', async () => {
   second.send();
   for (let each = 0; each < 3; each += 1) await turn();
   assert.ok(started.includes(second.socket));
+});
+
+test('a connection of another node takes turns of its own once it is known as one', async () => {
+  const { started, nodes, connection } = turns();
+  for (let each = 0; each < 500; each += 1) connection('192.0.2.1').send();
+  const [ofNode, other] = [connection('192.0.2.1'), connection('192.0.2.1')];
+  ofNode.send();
+  nodes.add(ofNode.socket);
+  for (const { send } of [ofNode, other]) send();
+  // A turn may be as small as one request.
+  for (let each = 0; each < 2; each += 1) await turn();
+  assert.equal(started.filter((socket) => socket === ofNode.socket).length, 1);
+  assert.ok(!started.includes(other.socket));
 });
 
 test('a request that is cancelled while it waits is never started', async () => {

@@ -36,13 +36,17 @@ export interface RequestTurnsOptions {
   readonly flooders: Flooders;
   /** Each connection of a trusted proxy takes turns of its own, because it carries the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
+  /** The connections of other nodes, which take turns of their own for the same reason. */
+  readonly nodes: { has(socket: Socket): boolean };
 }
 
 /** A connection on which requests had to wait. */
 interface Connection {
   readonly address: string;
   /** The network that its requests count for. */
-  readonly network: string;
+  network: string;
+  /** Whether that is the connection itself. */
+  isProxied: boolean;
   waiting: number;
 }
 
@@ -58,7 +62,7 @@ interface WaitingRequest {
  */
 export function inTurns(
   handler: RequestHandler,
-  { clock, flooders, isTrustedProxy }: RequestTurnsOptions,
+  { clock, flooders, isTrustedProxy, nodes }: RequestTurnsOptions,
 ): RequestHandler {
   const waiting = new FairQueue<WaitingRequest>();
   const connections = new WeakMap<object, Connection>();
@@ -94,16 +98,22 @@ export function inTurns(
     }
   };
 
+  const separate = (connection: Connection) => {
+    proxied += 1;
+    connection.network = `proxy ${proxied}`;
+    connection.isProxied = true;
+  };
+
   const connectionOf = (request: IncomingMessage): Connection => {
     const carrier = streamOf(request)?.session ?? request.socket;
     let connection = connections.get(carrier);
     if (connection === undefined) {
       const { remoteAddress: address = '' } = request.socket;
-      const isProxied = isTrustedProxy(address);
-      if (isProxied) proxied += 1;
-      connection = { address, network: isProxied ? `proxy ${proxied}` : networkOf(address), waiting: 0 };
+      connection = { address, network: networkOf(address), isProxied: false, waiting: 0 };
       connections.set(carrier, connection);
+      if (isTrustedProxy(address)) separate(connection);
     }
+    if (!connection.isProxied && nodes.has(request.socket)) separate(connection);
     return connection;
   };
 

@@ -1,7 +1,7 @@
 /**
  * The playback interface, which answers players over HTTP with the media that the live sessions hold in memory.
  */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -43,6 +43,8 @@ export interface OriginOptions {
   readonly recordings?:
     | (Omit<RecordingsOptions, 'clock'> & Pick<RecordingRoutesOptions, 'library' | 'isOwner' | 'publicUrl'>)
     | undefined;
+  /** Called with each request of another node. */
+  readonly onNode?: (request: FastifyRequest) => void;
   /** The other nodes on the same database. Undefined where there are none. */
   readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;
 }
@@ -54,7 +56,7 @@ export interface OriginOptions {
 export async function originPlugin(app: FastifyInstance, options: OriginOptions): Promise<void> {
   const { live, audience, cluster, targetDurationS } = options;
   const held = new HeldRequests(options.settings.maxHeldRequests);
-  const viewers = new ViewerNames(cluster?.secret);
+  const viewers = new ViewerNames(cluster?.secret, options.onNode);
   const peers = cluster && (await openPeers(cluster.owners, viewers, options));
   const refusals = new Refusals(options.rights.clock, options.onRefused);
   const gate = new PlaybackGate({

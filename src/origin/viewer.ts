@@ -21,12 +21,17 @@ const NAME_LENGTH = 12;
 /** Names viewers by a hash that reveals neither address nor user agent. */
 export class ViewerNames {
   readonly #secret: Secret | undefined;
+  readonly #onNode: ((request: FastifyRequest) => void) | undefined;
   /** The parsed headers of requests in progress, because several steps of an answer need them. */
   readonly #told = new WeakMap<FastifyRequest, readonly string[] | undefined>();
 
-  /** @param secret the secret of all nodes; undefined on a single server, which accepts no such header */
-  constructor(secret: Secret | undefined) {
+  /**
+   * @param secret the secret of all nodes; undefined on a single server, which accepts no such header
+   * @param onNode called with each request that another node has sent
+   */
+  constructor(secret: Secret | undefined, onNode?: (request: FastifyRequest) => void) {
     this.#secret = secret;
+    this.#onNode = onNode;
   }
 
   /** The viewer that sent a request. */
@@ -40,7 +45,11 @@ export class ViewerNames {
   told(request: FastifyRequest, playbackId: string): readonly string[] | undefined {
     const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
-    if (!this.#told.has(request)) this.#told.set(request, this.#read(header, playbackId, this.#secret));
+    if (!this.#told.has(request)) {
+      const names = this.#read(header, playbackId, this.#secret);
+      this.#told.set(request, names);
+      if (names !== undefined) this.#onNode?.(request);
+    }
     return this.#told.get(request);
   }
 

@@ -1,0 +1,17 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { FastifyRequest } from 'fastify';
+import { Secret } from '#domain/secret.ts';
+import { VIEWERS_HEADER, ViewerNames } from './viewer.ts';
+
+test('a request whose header only a node can have made is reported as that of a node, once', () => {
+  const asked: FastifyRequest[] = [];
+  const secret = new Secret('shared by all nodes');
+  const viewers = new ViewerNames(secret, (request) => asked.push(request));
+  const requestWith = (headers: object) => ({ headers }) as FastifyRequest;
+  const ofNode = requestWith(new ViewerNames(secret).header('stream', ['ann', 'bob']));
+  const invented = requestWith({ [VIEWERS_HEADER]: 'ann.invented' });
+  for (const _ of [1, 2]) assert.deepEqual(viewers.told(ofNode, 'stream'), ['ann', 'bob']);
+  for (const request of [invented, requestWith({})]) assert.equal(viewers.told(request, 'stream'), undefined);
+  assert.deepEqual(asked, [ofNode]);
+});
