@@ -111,7 +111,7 @@ describe('several nodes', () => {
   });
 
   test('let a node that was frozen for longer than its lease continue the sessions that no other node has taken over', async () => {
-    await using live = await broadcast(living, asked);
+    await using live = await broadcast(living, asked, living.api, { record: true });
     const { stream, client } = live;
     const isActive = async () => (await asked.api.getStream(stream.id)).isActive;
     // The last lease that was prolonged must be renewed by then.
@@ -128,7 +128,20 @@ describe('several nodes', () => {
     await waitFor(isActive, { what: 'its session to go on' });
     await waitFor(async () => (await get(live.playlistUrl)).status === 200, { what: 'its viewers to go on' });
     const sessions = await asked.api.request('GET', `/stream/${stream.id}/sessions`);
-    assert.equal(((await sessions.json()) as unknown[]).length, 1, 'the same session');
+    const [session, ...others] = (await sessions.json()) as { readonly id: string }[];
+    assert.deepEqual(others, [], 'the same session');
+    await asked.api.request('DELETE', `/stream/${stream.id}/terminate`);
+    const recording = async () => {
+      const answer = await asked.api.request('GET', `/asset/${session!.id}`);
+      return (await answer.json()) as { status: { phase: string }; videoSpec: { duration: number } };
+    };
+    const isReady = async () => {
+      const found = await recording();
+      return found.status.phase === 'ready' ? found : undefined;
+    };
+    const { videoSpec } = await waitFor(isReady, { what: 'its recording' });
+    const sentS = fixtureTags().at(-1)!.timestamp / 1000;
+    assert.ok(videoSpec.duration > sentS + 1, `the recording went on, and has ${videoSpec.duration} s`);
   });
 
   test('go on for publishers and viewers while the database is away, and catch up', async () => {

@@ -73,13 +73,15 @@ export interface Broadcast extends AsyncDisposable {
  * Publishes two seconds of media at one server, and waits until a viewer at another can watch it. It begins anew, as people do, when a server
  * could not reach the store, or lost the session because of that: on a busy machine either can happen at any moment.
  * @param owner whose stream it is; without it, that of the first server's key
+ * @param settings further fields of the stream
  */
 export function broadcast(
   publishAt: TestServer,
   watchAt: TestServer,
   owner: ApiClient = publishAt.api,
+  settings: object = {},
 ): Promise<Broadcast> {
-  const attempt = () => tryBroadcast(publishAt, watchAt, owner);
+  const attempt = () => tryBroadcast(publishAt, watchAt, owner, settings);
   return waitFor(attempt, { what: 'a broadcast that can be watched', timeoutMs: 90_000 });
 }
 
@@ -87,8 +89,9 @@ async function tryBroadcast(
   publishAt: TestServer,
   watchAt: TestServer,
   owner: ApiClient,
+  settings: object,
 ): Promise<Broadcast | undefined> {
-  const created = await owner.request('POST', '/stream', { name: 'live', profiles: [] });
+  const created = await owner.request('POST', '/stream', { name: 'live', profiles: [], ...settings });
   if (created.status === 503) return undefined;
   assert.equal(created.status, 201, await created.clone().text());
   const stream = (await created.json()) as CreatedStream;
