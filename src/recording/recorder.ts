@@ -83,6 +83,8 @@ interface Rendition {
   /** The newest init segment of this rendition that is in the index. */
   init: KeptInit | undefined;
   volume: Volume | undefined;
+  /** The period of its newest volume, which may have ended. A period has one volume of a rendition at most. */
+  period: number | undefined;
 }
 
 /**
@@ -279,7 +281,8 @@ export class SessionRecorder implements Recorder {
   #addRendition(id: RenditionId): Rendition {
     const inits = this.#inits.get(id) ?? new Map();
     this.#inits.set(id, inits);
-    const rendition = { id, number: undefined, inits, segment: LEFT_OUT, init: undefined, volume: undefined };
+    const none = { number: undefined, init: undefined, volume: undefined, period: undefined };
+    const rendition: Rendition = { ...none, id, inits, segment: LEFT_OUT };
     this.#renditions.set(id, rendition);
     return rendition;
   }
@@ -335,16 +338,16 @@ export class SessionRecorder implements Recorder {
     head: Head,
     { number, discontinuity }: { readonly number: number; readonly discontinuity: boolean },
   ): void {
-    const isFull = (rendition.volume?.sizeBytes ?? 0) >= MAX_VOLUME_BYTES;
-    const isInPeriod = rendition.volume?.period === this.#period;
+    const { volume: open } = rendition;
+    const mayGoOn = open !== undefined && open.sizeBytes < MAX_VOLUME_BYTES && open.init.name === init.name;
     const isOver =
       this.#periodStartS === undefined ||
       head.startS - this.#periodStartS >= this.#options.volumeS - PERIOD_TOLERANCE_S;
-    if (isOver || (isInPeriod && (isFull || rendition.volume?.init.name !== init.name))) {
+    if (isOver || (rendition.period === this.#period && !mayGoOn)) {
       this.#period += 1;
       this.#periodStartS = head.startS;
     }
-    const volume = rendition.volume?.period === this.#period ? rendition.volume : this.#beginVolume(rendition, init);
+    const volume = open?.period === this.#period ? open : this.#beginVolume(rendition, init);
     rendition.segment = { type: 'kept', head, volume };
     const { record: initRecord } = volume.init;
     const record: SegmentRecord = {
@@ -390,6 +393,7 @@ export class SessionRecorder implements Recorder {
     const head = own(volumeHead(record));
     const volume = { period: this.#period, init: rendition.init, sizeBytes: head.length };
     rendition.volume = volume;
+    rendition.period = this.#period;
     this.#post({ type: 'volume', period: this.#period, init: record, head });
     return volume;
   }

@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } f
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
+import type { PartSink } from '#hls/hls.ts';
 import { ms, ticks } from '#lib/units.ts';
 import { indexName, volumeName } from '#recording/index-file.ts';
 import { indexOfVolumes } from '#recording/index-rebuild.ts';
@@ -63,6 +64,38 @@ describe('a recorder', () => {
     const names = readdirSync(join(studio.folder, studio.path)).toSorted();
     const volumes = [0, 1, 2, 3].flatMap((volume) => [volumeName('audio', volume), volumeName('source', volume)]);
     assert.deepEqual(names, ['index', 'manifest.json', ...volumes].toSorted());
+  });
+
+  test('keeps the bytes of a rendition that ends and begins again within the same period', async () => {
+    await using studio = new Studio({ volumeS: 60 });
+    const recorder = studio.begin();
+    // The audio ends after its segment 2, and begins again with its segment 6.
+    let newest = 0;
+    const sink: PartSink = {
+      write: (id, packaged) => {
+        if ('msn' in packaged) newest = packaged.msn;
+        if (id !== 'audio' || packaged.type === 'init' || newest < 3 || newest > 5) recorder.write(id, packaged);
+        if (id === 'audio' && packaged.type === 'segment' && packaged.msn === 2) recorder.write(id, { type: 'end' });
+      },
+    };
+    const { feed, memory } = recorded(sink, both);
+    feed.play(20);
+    await feed.session.end();
+    await recorder.end();
+    const index = readIndexOf(join(studio.folder, studio.path))!;
+    const audio = index.rendition('audio')!;
+    const numbers = numbersOf(audio);
+    assert.deepEqual(numbers.slice(0, 5), [0, 1, 2, 6, 7]);
+    for (const rendition of index.renditions) {
+      for (const [at, number] of numbersOf(rendition).entries()) {
+        assert.deepEqual(
+          studio.segment(rendition, at),
+          memory.bytes(rendition.id, number),
+          `${rendition.id} ${number}`,
+        );
+      }
+    }
+    assert.deepEqual(studio.warnings, []);
   });
 
   test('leaves out the filler media while the publisher is away, in all renditions alike', async () => {

@@ -152,7 +152,8 @@ export class RecordingFiles {
   #beginVolume(period: number, init: InitRecord, head: Uint8Array, now: number): StepResult {
     this.#close(this.#volumes, init.rendition);
     this.#newestPeriod = Math.max(this.#newestPeriod, period);
-    const opened = this.#openFile(volumeName(init.id, period), 'w');
+    // Index records refer to the bytes of a volume, so one that exists is never written over.
+    const opened = this.#openFile(volumeName(init.id, period), 'wx');
     const volume: Volume = { ...opened, period, defaults: readInit(init.bytes).defaults };
     this.#volumes.set(init.rendition, volume);
     this.#append(volume, head, now);
@@ -247,7 +248,7 @@ export class RecordingFiles {
     return other;
   }
 
-  #openFile(name: string, flags: 'a' | 'w'): OpenFile {
+  #openFile(name: string, flags: 'a' | 'wx'): OpenFile {
     const file = openSync(join(this.#folder, name), flags, 0o600);
     this.#hasNewNames = true;
     return { file, sizeBytes: fstatSync(file).size, isDirty: false };
