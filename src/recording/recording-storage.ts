@@ -115,8 +115,8 @@ export class RecordingStorage implements AsyncDisposable {
 
   /** Stops sweeping and uploading, and closes the bucket. Uploads in progress are given up, and made again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#sweeper[Symbol.asyncDispose]();
-    await this.#thread[Symbol.asyncDispose]();
+    // Together, because the sweeper may wait for a deletion in the thread.
+    await Promise.all([this.#sweeper[Symbol.asyncDispose](), this.#thread[Symbol.asyncDispose]()]);
     await this.bucket?.[Symbol.asyncDispose]();
   }
 

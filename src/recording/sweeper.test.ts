@@ -63,6 +63,10 @@ async function setUp(t: TestContext): Promise<Fixture> {
       if (state.failure !== undefined) throw state.failure;
       return undefined;
     },
+    async freeDisk(path) {
+      asked.push(`free disk ${path}`);
+      return undefined;
+    },
     freeBytes: async () => state.freeBytes,
     async makeRoom() {
       asked.push('make room');
@@ -233,6 +237,55 @@ test('with WHEN_FULL=oldest, as many of the oldest recordings are deleted as are
   state.freeBytes = 999;
   await swept.sweep();
   assert.deepEqual(await phases(), ['ready', 'deleted', 'deleted', 'deleting']);
+});
+
+test('with WHEN_FULL=oldest and a bucket that is away, expired recordings leave the disk, and more of them expire', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const younger = await recording({ endedAt: ENDED_AT + 1 });
+  const older = await recording();
+  await recording({ isRunning: true });
+  const swept = sweeper({ whenFull: 'oldest' });
+  state.freeBytes = 950;
+  state.failure = new Error('the bucket is away');
+  for (let round = 0; round < 2; round += 1) await swept.sweep();
+  assert.deepEqual([await phaseOf(store, older.id), await phaseOf(store, younger.id)], ['deleting', 'ready']);
+  state.now += MINUTE_MS + 1;
+  for (let round = 0; round < 2; round += 1) await swept.sweep();
+  assert.deepEqual([await phaseOf(store, older.id), await phaseOf(store, younger.id)], ['deleting', 'deleting']);
+  assert.deepEqual(
+    asked.filter((what) => what === `free disk ${older.path}`),
+    [`free disk ${older.path}`],
+  );
+});
+
+test('quotas are minded while a deletion waits for the bucket', async (t) => {
+  const { store, state, sweeper, recording } = await setUp(t);
+  const { id } = await recording();
+  await store.assets.expire(id, ms(state.now));
+  state.now += MINUTE_MS + 1;
+  const running = await recording({ isRunning: true, sizeBytes: 2 ** 30 });
+  const bucket = Promise.withResolvers<undefined>();
+  const asked = Promise.withResolvers<void>();
+  const minded = Promise.withResolvers<MediaPath>();
+  const storage: SweeperOptions['storage'] = {
+    free: () => {
+      asked.resolve();
+      return bucket.promise;
+    },
+    freeDisk: async () => undefined,
+    freeBytes: async () => undefined,
+    makeRoom: async () => 0,
+    noted: () => {},
+  };
+  const swept = sweeper({
+    storage,
+    intervalMs: 1,
+    onOverQuota: (path) => void asked.promise.then(() => minded.resolve(path)),
+  });
+  swept.start();
+  assert.equal(await minded.promise, running.path);
+  bucket.resolve(undefined);
+  await swept[Symbol.asyncDispose]();
 });
 
 test('a recording in the bucket is noted in its row, and its folder may go after that', async (t) => {

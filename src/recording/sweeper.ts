@@ -27,7 +27,7 @@ const GIB = 1024 ** 3;
 /** The options of the sweeper. */
 export interface SweeperOptions {
   readonly store: { readonly assets: Pick<Store['assets'], SweeperCall>; readonly users: Pick<Store['users'], 'get'> };
-  readonly storage: Pick<StorageThread, 'free' | 'freeBytes' | 'makeRoom' | 'noted'>;
+  readonly storage: Pick<StorageThread, 'free' | 'freeDisk' | 'freeBytes' | 'makeRoom' | 'noted'>;
   readonly nodeId: NodeId;
   /** Whether other nodes may have recordings in the same store. */
   readonly isShared: boolean;
@@ -64,11 +64,11 @@ type SweeperCall =
 export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   readonly #closing = new AbortController();
-  #running: Promise<void> | undefined;
+  #running: Promise<unknown> | undefined;
   /** The spans of clips for which files of deleted recordings were kept. While they are the same, there is nothing to do. */
   readonly #left = new Map<AssetId, string>();
-  /** Recordings that were expired because the disk is full, and whose files are not removed yet. */
-  readonly #expired = new Set<AssetId>();
+  /** Recordings that were expired because the disk is full, and whose files are still on it. */
+  readonly #expired = new Map<AssetId, { readonly recording: Asset; readonly at: Milliseconds }>();
   /** Recordings that are in the bucket, but whose rows do not say so yet. */
   readonly #stored = new Set<MediaPath>();
 
@@ -78,7 +78,8 @@ export class Sweeper implements AsyncDisposable {
 
   /** Begins the first round at once. Called once. */
   start(): void {
-    this.#running = this.#run();
+    // Deletions wait for the bucket, for minutes when it does not answer. Space and quotas are minded in the meantime.
+    this.#running = Promise.all([this.#repeat(() => this.#mind()), this.#repeat(() => this.#clear())]);
   }
 
   /** Notes in the store that a recording is in the bucket, at once or when the store can be reached again. Never throws. */
@@ -87,26 +88,35 @@ export class Sweeper implements AsyncDisposable {
     void this.#attempt(() => this.#noteStored());
   }
 
-  /** Stops. Resolves after the recording that is being deleted. */
+  /** Stops. Resolves after the recording that is being deleted, which closing the storage thread interrupts. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
   }
 
-  async #run(): Promise<void> {
+  async #repeat(round: () => Promise<void>): Promise<void> {
     const { intervalMs = INTERVAL_MS } = this.#options;
     while (!this.#closing.signal.aborted) {
-      await this.sweep();
+      await round();
       await pause(intervalMs, this.#closing.signal);
     }
   }
 
-  /** Makes one round. It never throws. */
+  /** Makes one round of everything. It never throws. */
   async sweep(): Promise<void> {
+    await this.#mind();
+    await this.#clear();
+  }
+
+  /** What waits for the disk and the store alone. */
+  async #mind(): Promise<void> {
     await this.#attempt(() => this.#noteStored());
     await this.#attempt(() => this.#expire());
-    await this.#attempt(() => this.#delete());
     await this.#attempt(() => this.#mindSpace());
+  }
+
+  async #clear(): Promise<void> {
+    await this.#attempt(() => this.#delete());
   }
 
   /** Runs a step. When it fails, the others are run nevertheless. */
@@ -115,6 +125,7 @@ export class Sweeper implements AsyncDisposable {
     try {
       await step();
     } catch (error) {
+      if (this.#closing.signal.aborted) return;
       this.#options.logger.warn({ err: error }, 'sweep of recordings failed; it is tried again');
     }
   }
@@ -167,7 +178,7 @@ export class Sweeper implements AsyncDisposable {
     }
     // The node that has the files of a recording ends its deletion.
     for (const id of this.#left.keys()) if (!found.has(id)) this.#left.delete(id);
-    if (failures.length > 0) {
+    if (failures.length > 0 && !this.#closing.signal.aborted) {
       logger.warn(
         { err: failures[0], recordings: failures.length },
         'recordings could not be deleted; it is tried again',
@@ -201,6 +212,7 @@ export class Sweeper implements AsyncDisposable {
   async #makeRoom(): Promise<void> {
     const { store, storage, nodeId, clock, minFreeBytes, whenFull, logger } = this.#options;
     if (minFreeBytes === 0) return;
+    await this.#freeExpired();
     const missing = async () => minFreeBytes - ((await storage.freeBytes()) ?? Number.POSITIVE_INFINITY);
     if ((await missing()) <= 0) return;
     const freedBytes = await storage.makeRoom();
@@ -209,11 +221,25 @@ export class Sweeper implements AsyncDisposable {
     // The files of recordings that are expired here are removed a minute later. Only then is there more space.
     if (whenFull === 'stop' || this.#expired.size > 0) return;
     let missingBytes = await missing();
-    for (const { id, sizeBytes } of await store.assets.oldest(nodeId, BATCH)) {
+    for (const recording of await store.assets.oldest(nodeId, BATCH)) {
+      const { id, sizeBytes } = recording;
       if (missingBytes <= 0) return;
       if (!(await this.#expireOne(id, clock.now(), 'recording deleted, because the disk is full'))) continue;
-      this.#expired.add(id);
+      this.#expired.set(id, { recording, at: clock.now() });
       missingBytes -= sizeBytes;
+    }
+  }
+
+  /** Removes the files of expired recordings from the disk alone, because the bucket may be away just when the disk is full. */
+  async #freeExpired(): Promise<void> {
+    const { store, storage, clock, onFree } = this.#options;
+    const before = clock.now() - SETTLED_MS;
+    for (const [id, { recording, at }] of this.#expired) {
+      if (at >= before) continue;
+      const clips = await store.assets.clipsOf(id);
+      onFree(recording);
+      await storage.freeDisk(recording.path, clips.map(spanOf));
+      this.#expired.delete(id);
     }
   }
 

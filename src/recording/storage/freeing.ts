@@ -54,6 +54,16 @@ export async function free(
   if (failures.length > 0) throw failures[0];
 }
 
+/**
+ * Deletes the same files as {@link free}, but only on this machine.
+ * @throws an error of the system
+ */
+export async function freeDisk(folder: string, path: string, spans: readonly KeptSpan[]): Promise<void> {
+  // The index leaves this machine after all volumes did.
+  if (spans.length > 0 && readIndexFiles(join(folder, path)).length === 0) return;
+  await free({ folder, bucket: undefined }, path, spans);
+}
+
 /** The names of the volumes that the spans do not need. @throws {Error} when there is no index. Then nothing is deleted */
 async function unneededOf(
   { folder, bucket }: Places,

@@ -35,7 +35,7 @@ export type StorageNote =
 /** A request to the storage thread. {@link StorageAnswers} has the type of each answer. */
 export type StorageCall =
   | { readonly type: 'local' }
-  | { readonly type: 'free'; readonly path: string; readonly spans: readonly KeptSpan[] }
+  | { readonly type: 'free' | 'free_disk'; readonly path: string; readonly spans: readonly KeptSpan[] }
   | { readonly type: 'free_bytes' }
   | { readonly type: 'make_room' };
 
@@ -43,6 +43,7 @@ export type StorageCall =
 export interface StorageAnswers {
   readonly local: readonly LocalRecording[];
   readonly free: undefined;
+  readonly free_disk: undefined;
   /** The free space of the disk, in bytes. Undefined when nothing was recorded yet. */
   readonly free_bytes: number | undefined;
   /** The number of bytes that were freed. */

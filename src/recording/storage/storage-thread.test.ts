@@ -82,6 +82,28 @@ test('a call that fails is rejected with the reason, which has no secret', async
   });
 });
 
+test('a call that waits for the bucket neither keeps files on the disk nor keeps the thread from closing', async (t) => {
+  const { server, folder, thread } = await setUp(t);
+  const recording = new WrittenRecording(folder);
+  recording.period();
+  recording.end();
+  const asked = Promise.withResolvers<void>();
+  const until = Promise.withResolvers<void>();
+  server.faultOf = () => {
+    asked.resolve();
+    return { type: 'slow', until: until.promise };
+  };
+  const other = new WrittenRecording(folder);
+  other.period();
+  const freed = assert.rejects(thread.free(recording.path, []), /closed/);
+  await asked.promise;
+  await thread.freeDisk(other.path, []);
+  assert.deepEqual(await thread.local(), []);
+  await thread[Symbol.asyncDispose]();
+  await freed;
+  until.resolve();
+});
+
 test('without a bucket the thread only frees, and knows the free space', async (t) => {
   const folder = recordingsFolder(t);
   const { thread } = await setUp(t, {

@@ -22,6 +22,7 @@ const CLOSE_TIMEOUT_MS = 5000;
 const DISK_TIMEOUT_MS = 10_000;
 /** How long a request for many files may take. A recording of a day has ten thousand files. */
 const FREE_TIMEOUT_MS = 900_000;
+const CLOSED = 'The storage of recordings is closed.';
 
 /** The options of the storage thread. */
 export interface StorageThreadOptions {
@@ -96,6 +97,11 @@ export class StorageThread implements AsyncDisposable {
     return this.#ask({ type: 'free', path, spans }, FREE_TIMEOUT_MS);
   }
 
+  /** Deletes the same files as {@link free}, but only on this machine. It does not wait for the bucket. */
+  freeDisk(path: MediaPath, spans: readonly KeptSpan[]): Promise<undefined> {
+    return this.#ask({ type: 'free_disk', path, spans }, FREE_TIMEOUT_MS);
+  }
+
   /**
    * The free space of the disk with the recordings, in bytes. Undefined before the first recording. Rejects when the disk does not answer.
    */
@@ -108,11 +114,13 @@ export class StorageThread implements AsyncDisposable {
     return this.#ask({ type: 'make_room' }, DISK_TIMEOUT_MS);
   }
 
-  /** Ends the thread. Work in progress is given up, and done again after the next start. */
+  /** Ends the thread. Work in progress is given up, which rejects its calls, and done again after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    if (this.#worker !== undefined)
-      await endWorker(this.#worker, { type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
+    for (const { reject } of this.#calls.values()) reject(new Error(CLOSED));
+    const worker = this.#worker;
+    this.#worker = undefined;
+    if (worker !== undefined) await endWorker(worker, { type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
   }
 
   #note(note: StorageNote): void {
@@ -121,7 +129,7 @@ export class StorageThread implements AsyncDisposable {
 
   #ask<Call extends StorageCall>(call: Call, timeoutMs: number): Promise<StorageAnswers[Call['type']]> {
     const { promise, resolve, reject } = Promise.withResolvers<StorageAnswers[Call['type']]>();
-    if (this.#isClosed) reject(new Error('The storage of recordings is closed.'));
+    if (this.#isClosed) reject(new Error(CLOSED));
     else {
       this.#lastCall += 1;
       const id = this.#lastCall;

@@ -11,7 +11,7 @@ import { openBucket } from '#objects/engines.ts';
 import { mustBeThere } from '#recording/recordings-folder.ts';
 import { Uploader } from '#recording/uploader.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
-import { free } from './freeing.ts';
+import { free, freeDisk } from './freeing.ts';
 import { freeBytes, recordingsIn, removeLeftFolders } from './local-files.ts';
 import type { FromStorage, LocalRecording, StorageAnswers, StorageCall, StorageJob, ToStorage } from './protocol.ts';
 
@@ -78,10 +78,12 @@ async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof Storage
     case 'local':
       return recordingsIn(folder).map(localRecording);
     case 'free':
+    case 'free_disk':
       // Otherwise files on a volume that is not mounted would count as removed.
       mustBeThere(place);
       await uploader?.forget(call.path);
-      await free({ folder, bucket }, call.path, call.spans, { signal: closing.signal });
+      if (call.type === 'free_disk') await freeDisk(folder, call.path, call.spans);
+      else await free({ folder, bucket }, call.path, call.spans, { signal: closing.signal });
       // The volumes that are kept for clips may not all be in the bucket yet.
       if (call.spans.length > 0) uploader?.found(call.path);
       return undefined;
