@@ -330,10 +330,10 @@ class RecordingAnswers {
     if (!admission.restricted) return await this.#sendText(reading, playlist, PLAYLIST_TYPE, name, skip);
     const { policy } = admission;
     const { path } = found.asset;
-    const restricted = this.#context.restrictedPlaylists.of(playlist, {
+    const restricted = await this.#context.restrictedPlaylists.long(playlist, {
       folder: ticket === undefined ? '' : ABOVE_TICKET,
       mediaPath: path,
-      proofOf: (resource) => this.#context.gate.proofOf(policy, path, resource),
+      proofOf: this.#context.gate.proofsOfRecording(policy, path),
     });
     return await this.#sendText(reading, restricted, PLAYLIST_TYPE, name, skip);
   }

@@ -11,16 +11,20 @@ import type { MediaPath } from '#domain/ids.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import type { Secret } from '#domain/secret.ts';
 import { atMostEntries } from '#lib/lru-limit.ts';
+import { ProofTable } from './proof-table.ts';
 
 /** The number of base64url characters, which hold 96 bits. */
 const LENGTH = 16;
 /** The largest number of remembered proofs, enough for several hundred sessions. Each segment is requested and listed many times. */
 const MAX_REMEMBERED = 10_000;
+/** The number of recordings whose proofs are kept in tables: those whose playlists were used last. */
+const MAX_TABLES = 16;
 
 /** Makes and checks proofs. */
 export class MediaProofs {
   readonly #key: Buffer;
   readonly #proofs = new LRUCache<string, string>(atMostEntries(MAX_REMEMBERED));
+  readonly #tables = new LRUCache<string, ProofTable>(atMostEntries(MAX_TABLES));
   readonly #policies = new WeakMap<PlaybackPolicy, string>();
 
   /** @param secret the secret of all nodes, which therefore make the same proofs */
@@ -36,10 +40,18 @@ export class MediaProofs {
     const what = `${mediaPath} ${this.#digestOf(policy)} ${name.split('.', 1)[0]}`;
     let proof = this.#proofs.get(what);
     if (proof === undefined) {
-      proof = createHmac('sha256', this.#key).update(what).digest('base64url').slice(0, LENGTH);
+      proof = this.#make(what);
       this.#proofs.set(what, proof);
     }
     return proof;
+  }
+
+  /** Makes the same proofs for a playlist of a recording. They take no place of those that live streams need. */
+  ofRecording(policy: PlaybackPolicy, mediaPath: MediaPath): (name: string) => string {
+    const recording = `${mediaPath} ${this.#digestOf(policy)}`;
+    const table = this.#tables.get(recording) ?? new ProofTable();
+    this.#tables.set(recording, table);
+    return (name) => table.of(name, () => this.#make(`${recording} ${name.split('.', 1)[0]}`));
   }
 
   /** Whether a proof is right for that name. */
@@ -47,6 +59,10 @@ export class MediaProofs {
     const expected = Buffer.from(this.of(policy, mediaPath, name));
     const given = Buffer.from(proof);
     return given.length === expected.length && timingSafeEqual(given, expected);
+  }
+
+  #make(what: string): string {
+    return createHmac('sha256', this.#key).update(what).digest('base64url').slice(0, LENGTH);
   }
 
   /** A digest of the policy. It is the same on every node, because the store keeps the policy as text. */

@@ -132,6 +132,11 @@ export class PlaybackGate {
     return this.#proofs.of(policy, mediaPath, name);
   }
 
+  /** Makes the same proofs for a playlist of a recording, which may be long. */
+  proofsOfRecording(policy: PlaybackPolicy, mediaPath: MediaPath): (name: string) => string {
+    return this.#proofs.ofRecording(policy, mediaPath);
+  }
+
   /**
    * Whether an address of media could be learned from a playlist under the current policy. @param proof the proof in the address, or
    * undefined

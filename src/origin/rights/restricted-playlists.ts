@@ -8,6 +8,7 @@
  * /hls/<playback id>/<media path>/s/<proof>/<rendition>/<segment>
  * ```
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
@@ -28,32 +29,67 @@ export function withTicket(multivariant: string, ticket: string): string {
 /** The number of versions kept of each playlist: with and without a ticket in its address, before and after a change of the policy. */
 const MAX_VERSIONS = 4;
 
+/** The number of characters that are made restricted in one turn of the event loop. They name a few hundred segments. */
+const PIECE_LENGTH = 16_384;
+
+/** Where a restricted playlist is, and how its addresses are made. */
+export interface Restriction {
+  /** The path from the playlist's folder to that of its session: {@link ABOVE_TICKET}, or empty. */
+  readonly folder: string;
+  readonly mediaPath: MediaPath;
+  /** Makes the proof for a name. */
+  readonly proofOf: (name: string) => string;
+}
+
 /** Makes media playlists restricted, once for all viewers. */
 export class RestrictedPlaylists {
-  /** The versions made of each playlist, by the prefix of its addresses and the policy of its proofs. */
-  readonly #made = new WeakMap<RenderedPlaylist, Map<string, RenderedPlaylist>>();
+  readonly #made = new Versions<RenderedPlaylist>();
+  readonly #long = new Versions<Promise<RenderedPlaylist>>();
 
-  /**
-   * The media playlist with the addresses of a restricted stream.
-   * @param folder the path from the playlist's folder to that of its session: {@link ABOVE_TICKET}, or empty
-   * @param proofOf makes the proof for a name
-   */
-  of(
-    playlist: RenderedPlaylist,
-    { folder, mediaPath, proofOf }: { folder: string; mediaPath: MediaPath; proofOf: (name: string) => string },
-  ): RenderedPlaylist {
+  /** The media playlist with the addresses of a restricted stream. */
+  of(playlist: RenderedPlaylist, restriction: Restriction): RenderedPlaylist {
+    return this.#made.of(playlist, restriction, () => {
+      return new PlaylistText(restricted(playlist.text, restriction), playlist.ended);
+    });
+  }
+
+  /** The same for a playlist that may be of a whole day. It is made in small pieces, between which others get the event loop. */
+  long(playlist: RenderedPlaylist, restriction: Restriction): Promise<RenderedPlaylist> {
+    return this.#long.of(playlist, restriction, async () => {
+      const { text, ended } = playlist;
+      const made: string[] = [];
+      for (let from = 0; from < text.length; ) {
+        if (from > 0) await nextTurn();
+        const lineEnd = text.indexOf('\n', from + PIECE_LENGTH) + 1;
+        const until = lineEnd === 0 ? text.length : lineEnd;
+        made.push(restricted(text.slice(from, until), restriction));
+        from = until;
+      }
+      return new PlaylistText(made.join(''), ended);
+    });
+  }
+}
+
+/** Puts the proofs into whole lines of a media playlist. */
+function restricted(lines: string, { folder, proofOf }: Restriction): string {
+  return lines.replace(
+    MEDIA_ADDRESS,
+    (_, before: string, rendition: string, name: string) => `${before}${folder}s/${proofOf(name)}/${rendition}/${name}`,
+  );
+}
+
+/** The versions made of each playlist, by the prefix of its addresses and the policy of its proofs. */
+class Versions<Made> {
+  readonly #made = new WeakMap<RenderedPlaylist, Map<string, Made>>();
+
+  of(playlist: RenderedPlaylist, { folder, mediaPath, proofOf }: Restriction, make: () => Made): Made {
     // The proof of an empty name identifies the policy.
     const which = `${folder} ${mediaPath} ${proofOf('')}`;
-    const versions = this.#made.get(playlist) ?? new Map<string, RenderedPlaylist>();
+    const versions = this.#made.get(playlist) ?? new Map<string, Made>();
     this.#made.set(playlist, versions);
     let made = versions.get(which);
     if (made === undefined) {
-      const text = playlist.text.replace(
-        MEDIA_ADDRESS,
-        (_, before: string, rendition: string, name: string) =>
-          `${before}${folder}s/${proofOf(name)}/${rendition}/${name}`,
-      );
-      made = new PlaylistText(text, playlist.ended);
+      made = make();
       if (versions.size >= MAX_VERSIONS) versions.clear();
       versions.set(which, made);
     }
