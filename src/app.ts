@@ -397,6 +397,8 @@ async function addInterfaces(
     recordings: {
       extentOf: (path) => sessions.recordings.recorders.running(path)?.extent,
       extentElsewhere: async (recording) => await elsewhere?.of(recording),
+      secondsIn: async ({ nodeId: at, mediaPath, isStored }, span) =>
+        at === nodeId || isStored ? await library.secondsIn(mediaPath, isStored, span) : undefined,
     },
     attempts,
     testPictures,

@@ -1,6 +1,6 @@
 /**
- * Finds the recording or clip that a new clip is to be cut from. No file is read: how much is recorded by now is known in memory, here or at
- * the node that records.
+ * Finds the recording or clip that a new clip is to be cut from. How much is recorded by now is known in memory, here or at the node
+ * that records.
  */
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';

@@ -4,11 +4,18 @@
 import type { Static } from 'typebox';
 import type { Asset, AssetExtent, AssetPhase, AssetTrack } from '#domain/asset.ts';
 import type { MediaPath } from '#domain/ids.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import { approximateBytes, audioOf, bestVideo, downloadUrl, recordingPlaylistUrl } from './recording-urls.ts';
 import type { AssetSchema, TaskSchema } from './schemas/asset.ts';
 import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 
-/** Knows the extents of recordings that run. */
+/** A span of wall-clock time of a recording's media. */
+interface ShownSpan {
+  readonly fromMs: Milliseconds;
+  readonly untilMs: Milliseconds;
+}
+
+/** Knows how much is recorded: of recordings that run, and in a span. */
 export interface RunningRecordings {
   /**
    * The extent of a recording that runs in this process, which is newer than that of its asset. Undefined for any other recording. Reads no
@@ -20,6 +27,11 @@ export interface RunningRecordings {
    * that process gives no answer within seconds.
    */
   extentElsewhere(recording: Asset): Promise<AssetExtent | undefined>;
+  /**
+   * Seconds of media in a span of the recording that an asset shows, pauses excluded. Reads the index of the recording. Undefined when this
+   * process cannot do that within seconds.
+   */
+  secondsIn(asset: Asset, span: ShownSpan): Promise<number | undefined>;
 }
 
 /** The phases of the API, which are those of the reference service. */

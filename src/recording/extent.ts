@@ -3,7 +3,7 @@
  */
 import { ms } from '#lib/units.ts';
 import type { TrackDescription } from './index-record.ts';
-import type { RecordedTrack, RecordingExtent } from './recording.ts';
+import type { Excerpt, RecordedTrack, RecordingExtent } from './recording.ts';
 import type { RecordedRendition, RecordingIndex } from './recording-index.ts';
 
 /** The extent of the media that is in an index now. */
@@ -18,6 +18,19 @@ export function extentOf(index: RecordingIndex): RecordingExtent {
     untilMs: last && ms(Math.round(last.programDateTimeMs + last.durationS * 1000)),
     tracks: index.listed.map(trackOf),
   };
+}
+
+/** Seconds of media in an excerpt, pauses excluded. 0 when nothing of it is recorded. */
+export function secondsIn({ leader }: RecordingIndex, { fromMs = ms(0), untilMs = ms(Infinity) }: Excerpt): number {
+  if (leader === undefined) return 0;
+  const { segments } = leader;
+  let seconds = 0;
+  for (let at = segments.indexAt(fromMs); at <= segments.indexBefore(untilMs); at += 1) {
+    const { programDateTimeMs, durationS } = segments.at(at)!;
+    const endMs = Math.min(untilMs, programDateTimeMs + durationS * 1000);
+    seconds += Math.max(0, endMs - Math.max(fromMs, programDateTimeMs)) / 1000;
+  }
+  return seconds;
 }
 
 function trackOf(rendition: RecordedRendition): RecordedTrack {

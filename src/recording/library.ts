@@ -3,14 +3,16 @@
  * from the files that the recorder writes.
  */
 import { LRUCache } from 'lru-cache';
+import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { renderMultivariantPlaylist } from '#hls/multivariant-playlist.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
+import { within } from '#lib/within.ts';
 import { joinTiles, TILES_PER_SHEET } from '#media/tile-sheet.ts';
-import { extentOf } from './extent.ts';
+import { extentOf, secondsIn } from './extent.ts';
 import { volumeName } from './index-file.ts';
 import { isCompleteSoon, isExcerptComplete, playlistSpan, type SegmentSpan } from './needed-segments.ts';
 import { type PlacedPicture, picturesName } from './picture-file.ts';
@@ -35,6 +37,8 @@ const COMPLETED_WITHIN_TARGETS = 2;
 const LOOK_MS = 100;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
+/** How long an answer about the length of an excerpt waits for the index. */
+const INDEX_WITHIN_MS = 3000;
 /** The most bytes of a segment that are read for a picture of its first frame. */
 const MAX_KEYFRAME_BYTES = 2 * 1024 * 1024;
 
@@ -67,7 +71,7 @@ export class RecordingLibrary implements Library {
     this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills(options.makeStill) };
   }
 
-  async open(path: MediaPath, isStored = false): Promise<Recorded | undefined> {
+  async open(path: MediaPath, isStored = false): Promise<OpenRecording | undefined> {
     const known = this.#open.get(path);
     const recorder = this.#options.recorders.running(path);
     if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) {
@@ -86,6 +90,20 @@ export class RecordingLibrary implements Library {
     } finally {
       this.#opening.delete(path);
     }
+  }
+
+  /**
+   * Seconds of media in an excerpt, pauses excluded. Undefined when the index of the recording cannot be read now, and when that takes
+   * longer than a few seconds.
+   * @param isStored as in {@link open}
+   */
+  async secondsIn(path: MediaPath, isStored: boolean, excerpt: Excerpt): Promise<number | undefined> {
+    const opening = this.open(path, isStored).catch((error: unknown) => {
+      if (!(error instanceof MillraceError)) throw error;
+      return undefined;
+    });
+    if (!(await within(INDEX_WITHIN_MS, opening))) return undefined;
+    return (await opening)?.secondsIn(excerpt);
   }
 
   /** Closes a recording whose bytes are about to be deleted. */
@@ -169,6 +187,10 @@ class OpenRecording implements Recorded {
 
   get extent(): RecordingExtent {
     return extentOf(this.#index);
+  }
+
+  secondsIn(excerpt: Excerpt): number {
+    return secondsIn(this.#index, excerpt);
   }
 
   get #index(): RecordingIndex {

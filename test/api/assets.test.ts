@@ -7,6 +7,7 @@ import type { AssetExtent } from '#domain/asset.ts';
 import { type AssetId, newClipId, type StreamId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
+import { indexOfSegments } from '#test/support/recording-index.ts';
 import { SOME_EXTENT, someReceipt, someSession } from '#test/support/sample-records.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 
@@ -240,6 +241,26 @@ test('clips are made of recordings and of clips, within what those show', async 
   const beyond = await clip({ playbackId, startTime: FROM + 2000, endTime: FROM + 3001 }, 422);
   assert.equal(beyond.code, 'clip_out_of_range');
   assert.match(beyond.errors[0]!, new RegExp(`endTime .* from ${FROM + 1000} to ${FROM + 3000}\\.$`));
+});
+
+test('a clip lasts as long as the media in it, and a time at which the publisher was away cannot be clipped', async (t) => {
+  const { api, session, get, clip } = await live(t);
+  const { playbackId } = session;
+  const paused = { ...RECORDED, durationS: 10, untilMs: ms(FROM + 64_000) };
+  api.extents.set(session.recordingPath!, paused);
+  api.indexes.set(session.recordingPath!, indexOfSegments([0, 2, 4, 60, 62], FROM));
+  api.time.now = FROM + 64_000;
+  const away = await clip({ playbackId, startTime: FROM + 20_000, endTime: FROM + 40_000 }, 422);
+  assert.equal(away.code, 'clip_out_of_range');
+  assert.match(away.errors[0]!, /publisher was away/);
+  const { asset } = await clip({ playbackId, startTime: FROM + 4000, endTime: FROM + 62_000 });
+  const lengthOf = ({ videoSpec }: Shown & { videoSpec?: { duration: number } }) => videoSpec?.duration;
+  assert.equal(lengthOf(await get(`/asset/${asset.id}`)), 4);
+  const inner = await clip({ playbackId: asset.playbackId, startTime: FROM + 5000, endTime: FROM + 61_000 });
+  assert.equal(lengthOf(inner.asset), 2);
+  api.indexes.clear();
+  const unread = await clip({ playbackId, startTime: FROM + 4000, endTime: FROM + 62_000 });
+  assert.equal(lengthOf(unread.asset), 58, 'the pause counts when the index cannot be read');
 });
 
 test('a clip of a stream is one of the broadcast at that time, or of the session that is named', async (t) => {

@@ -37,6 +37,8 @@ import { ms } from '#lib/units.ts';
 import type { LiveDirectory, LiveStatus, LiveUsage } from '#live/live.ts';
 import type { RecentAttempt } from '#live/recent-attempts.ts';
 import { Playables } from '#origin/playables.ts';
+import { secondsIn } from '#recording/extent.ts';
+import type { RecordingIndex } from '#recording/recording-index.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
@@ -81,6 +83,7 @@ export async function startApi(
   const viewers = new Map<PlaybackId, number>();
   const samples = new Map<SessionId, readonly HealthSample[]>();
   const extents = new Map<MediaPath, AssetExtent>();
+  const indexes = new Map<MediaPath, RecordingIndex>();
   const usage: LiveUsage = { publishers: 3, transcodes: 2, mediaMemoryBytes: 5_000_000, viewers: 4 };
   const live: LiveDirectory = {
     status: (id) => statuses.get(id),
@@ -128,7 +131,14 @@ export async function startApi(
     store,
     live,
     findPlayable: (id, address) => playables.find(id, address),
-    recordings: { extentOf: (path) => extents.get(path), extentElsewhere: async () => undefined },
+    recordings: {
+      extentOf: (path) => extents.get(path),
+      extentElsewhere: async () => undefined,
+      secondsIn: async ({ mediaPath }, span) => {
+        const index = indexes.get(mediaPath);
+        return index && secondsIn(index, span);
+      },
+    },
     isSeekable: config.origin.dvr === 'on',
     attempts,
     testPictures,
@@ -226,6 +236,7 @@ export async function startApi(
     thumbnails,
     viewers,
     extents,
+    indexes,
     attempts,
     pictures,
     lines,

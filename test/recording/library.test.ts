@@ -10,6 +10,7 @@ import { gunzip } from 'node:zlib';
 import fc from 'fast-check';
 import * as HLS from 'hls-parser';
 import { Parser } from 'm3u8-parser';
+import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { IndexRecord } from '#recording/index-record.ts';
@@ -108,6 +109,22 @@ describe('a recording that runs', () => {
       assert.equal(await recording.media('source', name, {}), undefined, name);
     }
     assert.match(recording.multivariant('?from=1'), /source\.m3u8\?from=1\n/);
+  });
+
+  test('has excerpts whose lengths are known while its index can be read', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(8);
+    await feed.session.end();
+    const { fromMs } = await recorder.end();
+    const excerpt = { fromMs: ms(fromMs! + 1000), untilMs: ms(fromMs! + 3500) };
+    assert.equal(await libraryOf(studio, parts).secondsIn(studio.path, false, excerpt), 2.5);
+    const index = () => Promise.reject(new MillraceError('recording_unavailable', 'The bucket is away.'));
+    const reader = { index, read: assert.fail, movie: assert.fail };
+    const library = new RecordingLibrary({ reader, recorders: { running: () => undefined }, makeStill: noStill });
+    assert.equal(await library.secondsIn(studio.path, false, excerpt), undefined);
   });
 
   test('is found while it is opened, and is another one after it was deleted', async () => {

@@ -3,8 +3,8 @@
  */
 import type { ApiRoute } from '#api/api.ts';
 import { findClipOrigin } from '#api/clip-origin.ts';
-import { clipSpan } from '#api/clip-span.ts';
-import { presentAsset } from '#api/present-asset.ts';
+import { type ClipSpan, clipSpan } from '#api/clip-span.ts';
+import { presentAsset, type RunningRecordings } from '#api/present-asset.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { approximateBytes, audioOf, bestVideo } from '#api/recording-urls.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -12,6 +12,7 @@ import { CreatedClipSchema, NewClipSchema } from '#api/schemas/asset.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import type { Asset } from '#domain/asset.ts';
+import { MillraceError } from '#domain/errors.ts';
 import { newClipId, newMediaPath, newPlaybackId, type PlaybackId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 
@@ -26,9 +27,12 @@ const schema = {
   response: answers(200, ref(CreatedClipSchema), 404, 422),
 };
 
+/** A recording whose length differs by at most this from its span of wall-clock time, in seconds, has no pause. */
+const NO_PAUSE_S = 1;
+
 /** Makes a clip that belongs to the caller. */
 export const createClip: ApiRoute = (api, context) => {
-  const { store, clock, publicUrl } = context;
+  const { store, clock, publicUrl, recordings } = context;
   api.post('/clip', { schema, onRequest: context.authenticate }, async (request) => {
     const { caller, body } = request;
     refuseOtherScope(
@@ -47,7 +51,13 @@ export const createClip: ApiRoute = (api, context) => {
     const origin = await findClipOrigin(context, wanted, caller);
     const isGrowing = origin.kind === 'recording' && origin.phase !== 'ready';
     const span = clipSpan({ startTime, endTime }, { ...origin, isGrowing }, now);
-    const durationS = (span.untilMs - span.fromMs) / 1000;
+    const durationS = await secondsOf(origin, span, recordings);
+    if (durationS === 0) {
+      throw new MillraceError(
+        'clip_out_of_range',
+        'Nothing is recorded between startTime and endTime, because the publisher was away; send times at which there was video or audio.',
+      );
+    }
     const tracks = [bestVideo(origin.tracks), audioOf(origin.tracks)];
     const clip: Asset = {
       ...origin,
@@ -70,3 +80,12 @@ export const createClip: ApiRoute = (api, context) => {
     return answer;
   });
 };
+
+/** Seconds of media in a clip. When the recording has a pause and its index cannot be read now, the pause counts. */
+async function secondsOf(origin: Asset, span: ClipSpan, recordings: RunningRecordings): Promise<number> {
+  const { fromMs, untilMs, durationS } = origin;
+  const spanS = (span.untilMs - span.fromMs) / 1000;
+  const hasPause = fromMs !== undefined && untilMs !== undefined && untilMs - fromMs > (durationS + NO_PAUSE_S) * 1000;
+  const seconds = hasPause ? await recordings.secondsIn(origin, span) : undefined;
+  return seconds === undefined ? spanS : Math.round(seconds * 1000) / 1000;
+}
