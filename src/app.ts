@@ -263,6 +263,8 @@ async function startRecordings(
       minFreeBytes: recording.minFreeMib * 1024 * 1024,
       clock,
       logger,
+      isOverQuota: (userId) => storage.isOverQuota(userId),
+      onBegun: (userId, path) => storage.begun(userId, path),
       onContinued: (path, periods) => storage.continued(path, periods),
       onClosed: (path, periods) => storage.closed(path, periods),
       onEnded: (path) => storage.ended(path),

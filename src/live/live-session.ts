@@ -401,6 +401,7 @@ export class LiveSession implements AsyncDisposable {
     const recording = new SessionRecording({
       request: {
         sessionId: record.id,
+        userId: record.userId,
         path: record.recordingPath,
         epoch: ms(record.createdAt - LEAD_IN_MS),
         targetDurationS,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newMediaPath, newSessionId } from '#domain/ids.ts';
+import { newMediaPath, newSessionId, newUserId } from '#domain/ids.ts';
 import type { Packaged } from '#hls/hls.ts';
 import { ms } from '#lib/units.ts';
 import type { Picture } from '#media/picture.ts';
@@ -16,6 +16,7 @@ function setUp() {
   const recording = new SessionRecording({
     request: {
       sessionId: newSessionId(),
+      userId: newUserId(),
       path: newMediaPath(),
       epoch: ms(0),
       targetDurationS: 4,

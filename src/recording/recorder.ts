@@ -151,6 +151,7 @@ export class SessionRecorder implements Recorder {
   }
 
   write(renditionId: RenditionId, packaged: Packaged): void {
+    if (this.#ended !== undefined) return;
     if (this.#options.renditions === 'source' && !isOfSource(renditionId)) return;
     if (packaged.type === 'init') this.#noteInit(renditionId, packaged);
     if (this.#phase.type === 'opening') {
@@ -159,7 +160,7 @@ export class SessionRecorder implements Recorder {
   }
 
   picture(picture: Picture): void {
-    if (this.#phase.type === 'closed' || this.#phase.type === 'stopped') return;
+    if (this.#ended !== undefined || this.#phase.type === 'closed' || this.#phase.type === 'stopped') return;
     if (this.#phase.type === 'writing' && this.#periodStartS !== undefined) this.#writePicture(picture);
     // The first pictures come before the first segment is known to be kept. Files of an earlier period may be uploaded already.
     else if (!this.#earlyPictures.has(picture.kind)) this.#earlyPictures.set(picture.kind, picture);

@@ -1,7 +1,7 @@
 /**
  * The recorders of this process, which share one writer thread.
  */
-import type { MediaPath } from '#domain/ids.ts';
+import type { MediaPath, UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import { within } from '#lib/within.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -33,6 +33,10 @@ export interface FileRecordersOptions extends RecordingsPlace {
   readonly maxPendingBytes?: number;
   /** How long a recording that ends or pauses waits for the disk, in milliseconds. */
   readonly durableWithinMs?: number;
+  /** Whether the recordings of a user exceed the quota, as far as that is known. Nothing more of the user is recorded then. */
+  readonly isOverQuota?: (userId: UserId) => boolean;
+  /** Called when a recording begins or is continued. */
+  readonly onBegun?: (userId: UserId, path: MediaPath) => void;
   /** Called when a recording of an earlier process is continued, with the number of its periods. Their files will not change any more. */
   readonly onContinued?: (path: MediaPath, periods: number) => void;
   /** Called with the numbers of periods of a running recording whose index files and volumes will not change any more. */
@@ -101,6 +105,9 @@ export class FileRecorders implements Recorders, AsyncDisposable {
     });
     this.#running.set(request.path, recorder);
     if (this.#uploadsFail) request.warn('recording_upload_failing', true);
+    // Nothing has been given to the recorder yet, so a recording that begins now remains empty.
+    if (this.#options.isOverQuota?.(request.userId)) this.endOverQuota(request.path);
+    else this.#options.onBegun?.(request.userId, request.path);
     return recorder;
   }
 

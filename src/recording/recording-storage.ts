@@ -2,7 +2,7 @@
  * The storage of recordings: the bucket, the thread that uploads and deletes files, and the sweeper that decides what is deleted.
  */
 import type { Asset } from '#domain/asset.ts';
-import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
+import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { ObjectSettings } from '#objects/config.ts';
@@ -94,6 +94,16 @@ export class RecordingStorage implements AsyncDisposable {
   start(): void {
     this.#sweeper.start();
     this.#takeUp();
+  }
+
+  /** Whether the recordings of a user exceed the quota, as far as that is known; see {@link Sweeper.isOverQuota}. */
+  isOverQuota(userId: UserId): boolean {
+    return this.#sweeper.isOverQuota(userId);
+  }
+
+  /** Checks the quota at the beginning of a recording of this user. */
+  begun(userId: UserId, path: MediaPath): void {
+    this.#sweeper.begun(userId, path);
   }
 
   /** Notes that this process continues a recording. The files of its first `periods` periods will not change any more. */

@@ -5,7 +5,7 @@
  * Nothing here ever holds up live media: all file I/O is done by worker threads with bounded queues.
  */
 import type { AssetExtent, AssetTrack } from '#domain/asset.ts';
-import type { MediaPath, SessionId } from '#domain/ids.ts';
+import type { MediaPath, SessionId, UserId } from '#domain/ids.ts';
 import type { PartSink, RenderedPlaylist } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Picture } from '#media/picture.ts';
@@ -13,6 +13,8 @@ import type { Picture } from '#media/picture.ts';
 /** A session that is to be recorded. */
 export interface RecordingRequest {
   readonly sessionId: SessionId;
+  /** The owner, whose quota bounds all recordings together. */
+  readonly userId: UserId;
   /** The name of the folder of its files, and its name in URLs: `Asset.path`. */
   readonly path: MediaPath;
   /** The wall-clock time of session time 0. */

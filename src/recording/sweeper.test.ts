@@ -328,3 +328,20 @@ test('the running recordings of a user whose recordings take too much are ended,
   await sweeper().sweep();
   assert.equal(asked.length, 1);
 });
+
+test('the quota is checked when a recording begins, and holds for all that begin until there is room again', async (t) => {
+  const { store, sweeper, recording } = await setUp(t);
+  const { id, session } = await recording({ sizeBytes: 2 ** 30 });
+  const { userId } = session;
+  const path = newMediaPath();
+  const ended = Promise.withResolvers<MediaPath>();
+  const swept = sweeper({ onOverQuota: ended.resolve });
+  assert.equal(swept.isOverQuota(userId), false);
+  swept.begun(userId, path);
+  assert.equal(await ended.promise, path);
+  await swept.sweep();
+  assert.equal(swept.isOverQuota(userId), true, 'also while nothing is recorded');
+  await store.assets.delete(id, userId, someReceipt());
+  await swept.sweep();
+  assert.equal(swept.isOverQuota(userId), false);
+});

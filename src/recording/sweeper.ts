@@ -6,7 +6,7 @@
  * the bucket was away, are found again. The volumes that clips need are kept until the last of these clips is deleted.
  */
 import type { Asset } from '#domain/asset.ts';
-import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
+import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
@@ -69,6 +69,8 @@ export class Sweeper implements AsyncDisposable {
   readonly #left = new Map<AssetId, string>();
   /** Recordings that were expired because the disk is full, and whose files are still on it. */
   readonly #expired = new Map<AssetId, { readonly recording: Asset; readonly at: Milliseconds }>();
+  /** Users whose recordings exceeded the quota when it was last checked. It is checked again in every round. */
+  readonly #overQuota = new Set<UserId>();
   /** Recordings that are in the bucket, but whose rows do not say so yet. */
   readonly #stored = new Set<MediaPath>();
 
@@ -86,6 +88,22 @@ export class Sweeper implements AsyncDisposable {
   stored(path: MediaPath): void {
     this.#stored.add(path);
     void this.#attempt(() => this.#noteStored());
+  }
+
+  /** Whether the recordings of a user exceeded the quota when it was last checked, at most a round ago. */
+  isOverQuota(userId: UserId): boolean {
+    return this.#overQuota.has(userId);
+  }
+
+  /**
+   * Checks the quota at the beginning of a recording. Otherwise sessions that are shorter than a round would not be bounded by it. When the
+   * store cannot be reached, the next round does it. Never throws.
+   */
+  begun(userId: UserId, path: MediaPath): void {
+    void this.#attempt(async () => {
+      await this.#checkQuota(userId);
+      if (this.isOverQuota(userId)) this.#options.onOverQuota(path);
+    });
   }
 
   /** Stops. Resolves after the recording that is being deleted, which closing the storage thread interrupts. */
@@ -200,12 +218,11 @@ export class Sweeper implements AsyncDisposable {
     else this.#left.set(recording.id, left);
   }
 
-  /** Checks free space and quotas, which matter only while something is recorded. */
+  /** Checks free space, which matters only while something is recorded, and quotas. */
   async #mindSpace(): Promise<void> {
     const { store, nodeId } = this.#options;
     const running = (await store.assets.open(nodeId)).filter(({ phase }) => phase === 'recording');
-    if (running.length === 0) return;
-    await this.#makeRoom();
+    if (running.length > 0) await this.#attempt(() => this.#makeRoom());
     await this.#endBeyondQuotas(running);
   }
 
@@ -244,13 +261,20 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #endBeyondQuotas(running: readonly Asset[]): Promise<void> {
-    const { store, quotas, onOverQuota } = this.#options;
-    for (const [userId, recordings] of Map.groupBy(running, (asset) => asset.userId)) {
-      const user = await store.users.get(userId);
-      const limitGib = user === undefined ? 0 : quotasOf(user, quotas).recordingGib;
-      if (limitGib === 0 || (await store.assets.bytesOf(userId)) < limitGib * GIB) continue;
-      for (const { path } of recordings) onOverQuota(path);
+    const recordings = Map.groupBy(running, ({ userId }) => userId);
+    for (const userId of this.#overQuota.union(recordings)) {
+      await this.#checkQuota(userId);
+      if (!this.isOverQuota(userId)) continue;
+      for (const { path } of recordings.get(userId) ?? []) this.#options.onOverQuota(path);
     }
+  }
+
+  async #checkQuota(userId: UserId): Promise<void> {
+    const { store, quotas } = this.#options;
+    const user = await store.users.get(userId);
+    const limitGib = user === undefined ? 0 : quotasOf(user, quotas).recordingGib;
+    if (limitGib > 0 && (await store.assets.bytesOf(userId)) >= limitGib * GIB) this.#overQuota.add(userId);
+    else this.#overQuota.delete(userId);
   }
 
   async #expireOne(id: AssetId, at: Milliseconds, why: string): Promise<boolean> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, truncateSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
-import { type MediaPath, newMediaPath, newSessionId, type SessionId } from '#domain/ids.ts';
+import { type MediaPath, newMediaPath, newSessionId, newUserId, type SessionId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { ms } from '#lib/units.ts';
 import { FileRecorders } from '#recording/recorders.ts';
@@ -26,6 +26,7 @@ async function record(folder: string, { id, path }: { readonly id: SessionId; re
   const epoch = ms(1_790_000_000_000);
   const recorder = recorders.begin({
     sessionId: id,
+    userId: newUserId(),
     path,
     epoch,
     targetDurationS: 4,

@@ -98,6 +98,17 @@ describe('a recorder', () => {
     assert.deepEqual(studio.warnings, []);
   });
 
+  test('keeps nothing of a user whose recordings exceed the quota when it begins', async () => {
+    await using studio = new Studio({ isOverQuota: () => true, onBegun: () => assert.fail('it is over') });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(12);
+    await feed.session.end();
+    assert.equal((await recorder.end()).durationS, 0);
+    assert.deepEqual(studio.warnings, [['recording_over_quota', true]]);
+    assert.deepEqual(readdirSync(join(studio.folder, studio.path)).toSorted(), ['index', 'manifest.json']);
+  });
+
   test('leaves out the filler media while the publisher is away, in all renditions alike', async () => {
     await using studio = new Studio();
     const recorder = studio.begin();

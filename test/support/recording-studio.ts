@@ -4,7 +4,7 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { newMediaPath, newSessionId } from '#domain/ids.ts';
+import { newMediaPath, newSessionId, newUserId } from '#domain/ids.ts';
 import type { Packaged, PartSink } from '#hls/hls.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -43,6 +43,7 @@ export class Studio implements AsyncDisposable {
   begin(path = this.path, { isContinued = false } = {}): SessionRecorder {
     return this.recorders.begin({
       sessionId: newSessionId(),
+      userId: newUserId(),
       path,
       epoch: ms(1_790_000_000_000),
       targetDurationS: 4,
