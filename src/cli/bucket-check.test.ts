@@ -1,21 +1,24 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { newMediaPath } from '#domain/ids.ts';
+import { type AssetId, newMediaPath } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { openBucket } from '#objects/engines.ts';
+import { readIndex } from '#recording/recording-index.ts';
+import { readStoredIndex } from '#recording/storage/stored-index.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { startObjectServer } from '#test/support/object-server.ts';
-import { someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
+import { PERIOD_MS, RECORDED_FROM_MS, WrittenRecording } from '#test/support/recording-folder.ts';
+import { SOME_NODE, someReceipt, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { bucketOrphans } from './bucket-check.ts';
 
-test('recordings in the bucket that the store never had are found and deleted, and no others', async () => {
-  await using parts = new AsyncDisposableStack();
+async function setUp(parts: AsyncDisposableStack) {
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-bucket-check-'));
   parts.defer(() => rm(dataDir, { recursive: true }));
   const store = parts.use(await openStore({ dataDir, exclusive: true, logger: silentLogger }));
@@ -23,6 +26,14 @@ test('recordings in the bucket that the store never had are found and deleted, a
   const bucket = parts.use((await openBucket(server.settings, systemClock))!);
   const stream = someStream((await store.users.ensure(someUser())).id, { record: true });
   await store.streams.create(stream, someReceipt());
+  const check = (orphans: 'keep' | 'delete' | Stream) =>
+    Array.fromAsync(bucketOrphans({ store, bucket, nodeId: SOME_NODE, now: ms(7), orphans }));
+  return { dataDir, store, server, bucket, stream, check };
+}
+
+test('recordings in the bucket that the store never had are found and deleted, and no others', async () => {
+  await using parts = new AsyncDisposableStack();
+  const { store, server, bucket, stream, check } = await setUp(parts);
   const recorded = async () => {
     const session = someSession(stream, { phase: 'ended', endedAt: ms(5), endReason: 'unpublished' });
     await store.sessions.create({ ...session, recordingPath: newMediaPath() });
@@ -45,12 +56,12 @@ test('recordings in the bucket that the store never had are found and deleted, a
   for (let at = 0; at < 20; at += 1) await bucket.put(`${nameless}/source.${at}.mp4`, Buffer.from('media'));
   await bucket.put('something-of-others/1', Buffer.from('kept'));
 
-  const found = await Array.fromAsync(bucketOrphans({ store, bucket, isDeleting: false }));
+  const found = await check('keep');
   assert.deepEqual(
     new Map(found.map(({ path, result }) => [path, result])),
     new Map([orphan, nameless].map((path) => [path, 'orphan'])),
   );
-  const removed = await Array.fromAsync(bucketOrphans({ store, bucket, isDeleting: true }));
+  const removed = await check('delete');
   assert.deepEqual(
     removed.map(({ result }) => result),
     ['removed', 'removed'],
@@ -58,5 +69,45 @@ test('recordings in the bucket that the store never had are found and deleted, a
   assert.deepEqual(
     [...server.objects.keys()].sort(),
     [`${kept.path}/manifest.json`, `${deleted.path}/manifest.json`, 'something-of-others/1'].sort(),
+  );
+});
+
+test('recordings in the bucket that the store lost are added to a stream, also one whose machine died before its end', async () => {
+  await using parts = new AsyncDisposableStack();
+  const { dataDir, store, bucket, stream, check } = await setUp(parts);
+  const upload = async ({ path, folder, names }: WrittenRecording) => {
+    for (const name of names) await bucket.put(`${path}/${name}`, readFileSync(join(folder, name)));
+  };
+  const id = '0190d2f0-1f6e-7c3a-9a51-3c2f6a1b7e20' as AssetId;
+  const [ended, cut, empty] = [1, 2, 3].map(() => new WrittenRecording(dataDir)) as [
+    WrittenRecording,
+    WrittenRecording,
+    WrittenRecording,
+  ];
+  ended.write('manifest.json', JSON.stringify({ version: 1, sessionId: id }));
+  for (const recording of [ended, cut]) for (const _ of [0, 1]) recording.period();
+  ended.end();
+  for (const recording of [ended, cut, empty]) await upload(recording);
+  const found = await check(stream);
+  assert.deepEqual(
+    new Map(found.map(({ path, result }) => [path, result])),
+    new Map([
+      [ended.path, 'adopted'],
+      [cut.path, 'adopted'],
+      [empty.path, 'unreadable'],
+    ]),
+  );
+  assert.equal((await store.assets.byPath(ended.path))?.asset.id, id);
+  for (const { path } of [ended, cut]) {
+    const { asset } = (await store.assets.byPath(path))!;
+    const { streamId, phase, isStored, durationS, fromMs } = asset;
+    assert.deepEqual([streamId, phase, isStored, durationS], [stream.id, 'ready', true, (2 * PERIOD_MS) / 1000]);
+    assert.equal(fromMs, RECORDED_FROM_MS);
+    const index = readIndex(await readStoredIndex(bucket, path));
+    assert.deepEqual([index.hasEnded, index.leader?.segments.count], [true, 2]);
+  }
+  assert.deepEqual(
+    (await check('keep')).map(({ path }) => path),
+    [empty.path],
   );
 });

@@ -6,17 +6,16 @@ import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs
 import { join } from 'node:path';
 import type { Asset } from '#domain/asset.ts';
 import { type AssetId, isMediaPath, isUuid, type MediaPath, type NodeId } from '#domain/ids.ts';
-import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import { DAY_MS } from '#domain/usage.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
-import { newSession } from '#live/new-session.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import { extentOf } from '#recording/extent.ts';
 import { fragmentBytesIn, indexOfVolumes, replaceIndex } from '#recording/index-rebuild.ts';
-import { readIndexOf } from '#recording/recovery.ts';
+import { readIndexOf, recover, writeWholeIndex } from '#recording/recovery.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
 import type { PageKey } from '#store/page.ts';
 import type { Store } from '#store/store.ts';
+import { adopt } from './adopted-recording.ts';
 
 /** Younger folders are never deleted, because the rows of their sessions may still be on their way to the store. */
 const ORPHAN_AGE_MS = DAY_MS;
@@ -70,7 +69,7 @@ async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
   const sessionId = sessionOf(folder);
   const asset = await assetOf(store, path, sessionId);
   if (asset === undefined) {
-    if (typeof orphans === 'object') return await adopt(options, folder, path, orphans, sessionId);
+    if (typeof orphans === 'object') return await adoptFolder(options, folder, path, orphans, sessionId);
     const isOld = options.now - statSync(folder).mtimeMs > ORPHAN_AGE_MS;
     if (orphans === 'keep' || !isOld) return { path, asset, result: 'orphan' };
     rmSync(folder, { recursive: true });
@@ -94,33 +93,24 @@ function repair(folder: string, hasOthers: boolean): Finding['result'] {
   return 'rebuilt';
 }
 
-/** Adds a recording to a stream, as an ended session. */
-async function adopt(
-  { store, nodeId, now }: CheckOptions,
+/** Adds the recording in a folder to a stream. */
+async function adoptFolder(
+  options: CheckOptions,
   folder: string,
   path: MediaPath,
   stream: Stream,
   sessionId: AssetId | undefined,
 ): Promise<Finding> {
-  if (repair(folder, false) === 'unreadable') return { path, asset: undefined, result: 'unreadable' };
+  const found = repair(folder, options.hasBucket) === 'unreadable' ? undefined : readIndexOf(folder);
+  if (found === undefined) return { path, asset: undefined, result: 'unreadable' };
+  // Its session was not known any more when a server started, so no server has ended it.
+  if (!found.hasEnded) {
+    recover(folder);
+    writeWholeIndex(folder);
+  }
   const extent = extentOf(readIndexOf(folder)!);
-  const at = ms(Math.round(extent.fromMs ?? now));
-  const endedAt = ms(Math.round(extent.untilMs ?? now));
-  const made = newSession(stream, nodeId, at);
-  const session: Session = {
-    ...made,
-    id: sessionId === undefined ? made.id : (sessionId as string as Session['id']),
-    phase: 'ended',
-    lastSeen: endedAt,
-    endedAt,
-    endReason: 'unpublished',
-    record: true,
-    recordingPath: path,
-  };
-  const id = session.id as string as AssetId;
-  await store.sessions.create(session);
-  await store.assets.finish(id, extent, now);
-  return { path, asset: await store.assets.get(id, 'everyone'), result: 'adopted' };
+  const asset = await adopt(options, stream, { path, sessionId, extent, isStored: false });
+  return { path, asset, result: 'adopted' };
 }
 
 /** The id of the session that the manifest of a recording names, which its asset has, too. Undefined when it cannot be read. */

@@ -28,7 +28,7 @@ export const recordings = storeCommand({
   usage: `  millrace recordings list                    list every recording and clip
   millrace recordings check                   compare the recordings on the disk and in the bucket with the store, and rebuild lost indexes
                  [--delete]                   delete recordings that the store does not have: folders older than a day, and those in the bucket
-                 [--adopt STREAM]             add folders that the store does not have to the stream with this id
+                 [--adopt STREAM]             add recordings that the store does not have to the stream with this id
   millrace recordings rm ID ...               delete recordings and clips; a running server frees the space within minutes`,
   actions: {
     list: (args) => {
@@ -120,7 +120,7 @@ async function check(
   try {
     await using bucket = await openBucket(config.objects, systemClock);
     if (bucket !== undefined) {
-      for await (const finding of bucketOrphans({ store, bucket, isDeleting })) note(finding, ' in the bucket');
+      for await (const finding of bucketOrphans({ ...options, bucket })) note(finding, ' in the bucket');
     }
   } catch (error) {
     if (!(error instanceof ObjectStoreError || error instanceof BucketSettingsError)) throw error;

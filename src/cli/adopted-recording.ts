@@ -1,0 +1,55 @@
+/**
+ * Adds recordings that the store does not have to a stream.
+ */
+import type { Asset } from '#domain/asset.ts';
+import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
+import type { Session } from '#domain/session.ts';
+import type { Stream } from '#domain/stream.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
+import { newSession } from '#live/new-session.ts';
+import type { RecordingExtent } from '#recording/recording.ts';
+import type { Store } from '#store/store.ts';
+
+/** A recording that has no row. */
+export interface FoundFiles {
+  readonly path: MediaPath;
+  /** The id of its session, which is also that of its asset. Undefined when it is not known: it then gets a new one. */
+  readonly sessionId: AssetId | undefined;
+  readonly extent: RecordingExtent;
+  /** Whether everything is in the bucket. */
+  readonly isStored: boolean;
+}
+
+/** Where a recording is added. */
+export interface Adopter {
+  readonly store: Store;
+  /** The node whose disk has what is not in the bucket. */
+  readonly nodeId: NodeId;
+  readonly now: Milliseconds;
+}
+
+/** Adds a recording to a stream, as an ended session. */
+export async function adopt(
+  { store, nodeId, now }: Adopter,
+  stream: Stream,
+  { path, sessionId, extent, isStored }: FoundFiles,
+): Promise<Asset | undefined> {
+  const at = ms(Math.round(extent.fromMs ?? now));
+  const endedAt = ms(Math.round(extent.untilMs ?? now));
+  const made = newSession(stream, nodeId, at);
+  const session: Session = {
+    ...made,
+    id: sessionId === undefined ? made.id : (sessionId as string as Session['id']),
+    phase: 'ended',
+    lastSeen: endedAt,
+    endedAt,
+    endReason: 'unpublished',
+    record: true,
+    recordingPath: path,
+  };
+  const id = session.id as string as AssetId;
+  await store.sessions.create(session);
+  await store.assets.finish(id, extent, now);
+  if (isStored) await store.assets.stored(id);
+  return await store.assets.get(id, 'everyone');
+}
