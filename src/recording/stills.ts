@@ -3,12 +3,22 @@
  * is asked for, one at a time, in a process of its own. The newest are kept in memory.
  */
 import { BoundedMap } from '#lib/bounded-map.ts';
+import { type Clock, systemClock } from '#lib/clock.ts';
 import { type FirstKeyframe, firstKeyframe } from '#media/mp4/first-keyframe.ts';
 import { MalformedMp4Error } from '#media/mp4/malformed-mp4.ts';
 import type { Keyframe } from '#transcode/still.ts';
 
 /** The number of pictures that are kept in memory, each of some ten kilobytes. */
 const MAX_KEPT = 200;
+/** How long a picture that could not be made is not tried again. It may only have taken too long on a busy machine. */
+const RETRY_MS = 60_000;
+
+/** A picture, or that there is none, and until when this is not tried again. */
+interface Kept {
+  readonly still: Uint8Array | undefined;
+  /** In milliseconds of the monotonic clock. */
+  readonly until: number;
+}
 
 /** The beginning of a segment. */
 export interface SegmentBeginning {
@@ -17,31 +27,35 @@ export interface SegmentBeginning {
   readonly segment: Uint8Array;
 }
 
-/** Makes a JPEG of a keyframe. Undefined when it cannot be decoded. */
+/** Makes a JPEG of a keyframe. Undefined when it cannot be decoded, and when that takes too long. */
 export type MakeStill = (keyframe: Keyframe) => Promise<Uint8Array | undefined>;
 
 /** Makes pictures of segments. */
 export class Stills {
-  readonly #kept = new BoundedMap<string, Uint8Array | undefined>(MAX_KEPT);
+  readonly #kept = new BoundedMap<string, Kept>(MAX_KEPT);
   readonly #make: MakeStill;
+  readonly #clock: Pick<Clock, 'monotonic'>;
   #last: Promise<unknown> = Promise.resolve();
 
-  constructor(make: MakeStill) {
+  constructor(make: MakeStill, clock: Pick<Clock, 'monotonic'> = systemClock) {
     this.#make = make;
+    this.#clock = clock;
   }
 
   /**
-   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself, or the file is damaged.
+   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself, or the file is damaged. This is
+   * remembered for a minute.
    * @param name identifies the segment
    * @param read reads the beginning of the segment; called only when the picture is not known. Its errors are thrown
    */
   async of(name: string, read: () => Promise<SegmentBeginning>): Promise<Uint8Array | undefined> {
     const before = this.#last;
     const made = before.then(async () => {
-      if (this.#kept.has(name)) return this.#kept.get(name);
+      const known = this.#kept.get(name);
+      if (known !== undefined && this.#clock.monotonic() < known.until) return known.still;
       const keyframe = keyframeOf(await read());
       const still = keyframe && (await this.#make(keyframe));
-      this.#kept.set(name, still);
+      this.#kept.set(name, { still, until: still === undefined ? this.#clock.monotonic() + RETRY_MS : Infinity });
       return still;
     });
     this.#last = made.catch(() => undefined);
