@@ -5,6 +5,7 @@ import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
+import { pause } from '#lib/pause.ts';
 import type { ObjectSettings } from '#objects/config.ts';
 import { openBucket } from '#objects/engines.ts';
 import type { ObjectStore } from '#objects/objects.ts';
@@ -18,6 +19,8 @@ import { Sweeper } from './sweeper.ts';
 
 /** The number of rows that are read from the store at once when the process starts. */
 const BATCH = 100;
+/** The pause after files of an earlier process could not be looked for, because the disk or the store was away. */
+const LOOK_AGAIN_MS = 30_000;
 
 /** The options of the storage. */
 export interface RecordingStorageOptions extends RecordingsPlace {
@@ -38,6 +41,8 @@ export interface RecordingStorageOptions extends RecordingsPlace {
   readonly onOverQuota: (path: MediaPath) => void;
   /** Called before files of a deleted recording are removed, so that nothing reads them any more. */
   readonly onFree: (asset: Asset) => void;
+  /** The pause before files of an earlier process are looked for again, in milliseconds. By default 30 s. */
+  readonly lookAgainMs?: number;
 }
 
 /** The storage of recordings of one process. */
@@ -47,6 +52,10 @@ export class RecordingStorage implements AsyncDisposable {
   readonly #options: RecordingStorageOptions;
   readonly #thread: StorageThread;
   readonly #sweeper: Sweeper;
+  readonly #closing = new AbortController();
+  /** Whether files of an earlier process have yet to be found. */
+  #hasUnknown = false;
+  #finding: Promise<void> | undefined;
   #waiting = { files: 0, sizeBytes: 0 };
   #isFailing = false;
 
@@ -125,17 +134,35 @@ export class RecordingStorage implements AsyncDisposable {
 
   /** Stops sweeping and uploading, and closes the bucket. Uploads in progress are given up, and made again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort();
     // Together, because the sweeper may wait for a deletion in the thread.
-    await Promise.all([this.#sweeper[Symbol.asyncDispose](), this.#thread[Symbol.asyncDispose]()]);
+    await Promise.all([this.#sweeper[Symbol.asyncDispose](), this.#thread[Symbol.asyncDispose](), this.#finding]);
     await this.bucket?.[Symbol.asyncDispose]();
   }
 
   /** Finds files that an earlier process has left to be uploaded. The start of the server does not wait for it. */
   #takeUp(): void {
     if (this.bucket === undefined) return;
-    this.#findLeft().catch((error: unknown) => {
-      this.#options.logger.warn({ err: error }, 'recordings on this machine are uploaded at the next start');
+    this.#hasUnknown = true;
+    this.#finding ??= this.#findAll().finally(() => {
+      this.#finding = undefined;
     });
+  }
+
+  async #findAll(): Promise<void> {
+    const { logger, lookAgainMs = LOOK_AGAIN_MS } = this.#options;
+    const { signal } = this.#closing;
+    while (this.#hasUnknown && !signal.aborted) {
+      this.#hasUnknown = false;
+      try {
+        await this.#findLeft();
+      } catch (error) {
+        if (signal.aborted) return;
+        logger.warn({ err: error }, 'recordings on this machine could not be looked for; it is tried again');
+        this.#hasUnknown = true;
+        await pause(lookAgainMs, signal);
+      }
+    }
   }
 
   /** Uploads only recordings that have a row in the store. All others were deleted, or do not belong here. */
