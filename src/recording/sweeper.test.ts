@@ -166,9 +166,29 @@ test('what a clip shows of a deleted recording stays until the clip is deleted',
   assert.deepEqual(asked, [`forget ${id}`, { free: path, spans: [{ fromMs: 5000, untilMs: 9000 }] }]);
   assert.equal(await phaseOf(store, id), 'deleting');
   await store.assets.delete(clip.id, session.userId, someReceipt());
+  state.now += 5 * MINUTE_MS;
   await swept.sweep();
   assert.deepEqual(asked.at(-1), { free: path, spans: [] });
   assert.equal(await phaseOf(store, id), 'deleted');
+});
+
+test('the clips of deleted recordings are read every five minutes, and not in every round', async (t) => {
+  const { store, state, sweeper, recording } = await setUp(t);
+  const { id, session } = await recording();
+  await store.assets.createClip(someClip(session), id, someReceipt());
+  await store.assets.expire(id, ms(state.now));
+  let reads = 0;
+  const clipsOf = (of: AssetId) => {
+    reads += 1;
+    return store.assets.clipsOf(of);
+  };
+  const swept = sweeper({ store: { users: store.users, assets: { ...store.assets, clipsOf } } });
+  state.now += MINUTE_MS + 1;
+  for (let round = 0; round < 10; round += 1) {
+    await swept.sweep();
+    state.now += MINUTE_MS;
+  }
+  assert.equal(reads, 2);
 });
 
 test('a deletion that fails, or whose process is killed, is found again', async (t) => {

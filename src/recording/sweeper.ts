@@ -17,6 +17,8 @@ import type { StorageThread } from './storage/storage-thread.ts';
 import type { KeptSpan } from './storage/unneeded-volumes.ts';
 
 const DAY_MS = 86_400_000;
+/** How often the clips of a deleted recording are read, in milliseconds. Their number only grows. */
+const CLIPS_EVERY_MS = 300_000;
 /** The time between two rounds. The files of a deleted recording are gone within two minutes. */
 const INTERVAL_MS = 30_000;
 /** How long after its deletion the files of a recording are kept. By then a clip that was being created from it is in the store. */
@@ -65,8 +67,11 @@ export class Sweeper implements AsyncDisposable {
   readonly #options: SweeperOptions;
   readonly #closing = new AbortController();
   #running: Promise<unknown> | undefined;
-  /** The spans of clips for which files of deleted recordings were kept. While they are the same, there is nothing to do. */
-  readonly #left = new Map<AssetId, string>();
+  /**
+   * The spans of clips for which files of deleted recordings were kept, and when they were last read. While they are the same, there is
+   * nothing to do.
+   */
+  readonly #left = new Map<AssetId, { readonly spans: string; readonly at: number }>();
   /** Recordings that were expired because the disk is full, and whose files are still on it. */
   readonly #expired = new Map<AssetId, { readonly recording: Asset; readonly at: Milliseconds }>();
   /** Users whose recordings exceeded the quota when it was last checked. It is checked again in every round. */
@@ -205,11 +210,16 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #deleteBytes(recording: Asset): Promise<void> {
-    const { store, storage, nodeId, isShared, onFree } = this.#options;
+    const { store, storage, nodeId, isShared, onFree, clock } = this.#options;
+    const before = this.#left.get(recording.id);
+    if (before !== undefined && clock.now() - before.at < CLIPS_EVERY_MS) return;
     const clips = await store.assets.clipsOf(recording.id);
     const spans = clips.map(spanOf);
-    const left = JSON.stringify(spans);
-    if (this.#left.get(recording.id) === left) return;
+    const left = { spans: JSON.stringify(spans), at: clock.now() };
+    if (before?.spans === left.spans) {
+      this.#left.set(recording.id, left);
+      return;
+    }
     onFree(recording);
     await storage.free(recording.path, spans);
     this.#expired.delete(recording.id);
