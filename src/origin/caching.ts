@@ -13,7 +13,7 @@ export type AnswerKind =
   | 'thumbnail' // replaced every few seconds
   | 'media' // never changes; its name is never used again
   | 'recorded_media' // a part of a recording, which never changes, and is gone once the recording is deleted
-  | 'recorded_file' // a playlist, MP4 or picture of a recording that has ended
+  | 'recorded_file' // a playlist, MP4 or picture of a recording that has ended, or its media before it is durable
   | 'restricted' // depends on the viewer: no cache may keep it, not even that of a browser, which may be shared
   | 'unshared'; // may change within a second, or is for this request only
 

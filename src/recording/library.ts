@@ -2,6 +2,7 @@
  * The library: finds recordings, and provides their playlists and media. A running recording's index is in memory, and its media is read
  * from the files that the recorder writes.
  */
+import { crc32 } from 'node:zlib';
 import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
@@ -21,7 +22,16 @@ import { publicPlaylist } from './public-playlist.ts';
 import type { RecordingFileReader } from './reader/reader.ts';
 import { RecordedPlaylists, recordedInitName, recordedSegmentName } from './recorded-playlists.ts';
 import type { FileRecorders } from './recorders.ts';
-import type { ByteSource, Excerpt, Library, MovieViewer, Recorded, RecordingExtent, VirtualFile } from './recording.ts';
+import type {
+  ByteSource,
+  Excerpt,
+  Library,
+  MovieViewer,
+  Recorded,
+  RecordedMedia,
+  RecordingExtent,
+  VirtualFile,
+} from './recording.ts';
 import { type RecordedRendition, RecordingIndex } from './recording-index.ts';
 import { type MakeStill, Stills } from './stills.ts';
 import { storyboardOf } from './storyboard.ts';
@@ -37,6 +47,8 @@ const COMPLETED_WITHIN_TARGETS = 2;
 const LOOK_MS = 100;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
+/** How many of the newest periods may have files that are not closed, and therefore not durable: renditions begin a period one by one. */
+const OPEN_PERIODS = 2;
 /** How long an answer about the length of an excerpt waits for the index. */
 const INDEX_WITHIN_MS = 3000;
 /** The most bytes of a segment that are read for a picture of its first frame. */
@@ -293,25 +305,29 @@ class OpenRecording implements Recorded {
     return this.extent.untilMs ?? this.epoch;
   }
 
-  async media(
-    id: string,
-    name: string,
-    excerpt: Excerpt,
-  ): Promise<(ByteSource & { readonly contentType: string }) | undefined> {
+  async media(id: string, name: string, excerpt: Excerpt): Promise<RecordedMedia | undefined> {
     const index = this.#index;
     const rendition = index.rendition(id);
     if (rendition === undefined) return undefined;
     const contentType = `${rendition.track.kind}/mp4`;
     const init = rendition.data.inits.find(({ number }) => name === recordedInitName(number));
-    if (init !== undefined) return { ...bytesSource(init.bytes), contentType };
+    const isFinal = this.hasEnded;
+    if (init !== undefined) {
+      return { ...bytesSource(init.bytes), contentType, etag: `${name}-${crc32(init.bytes).toString(16)}`, isFinal };
+    }
     const number = Number.parseInt(name, 10);
     if (name !== recordedSegmentName(number) || !isListed(rendition, number)) return undefined;
     const span = playlistSpan(index, excerpt);
     if (span === undefined || number < span.first || number > span.last) return undefined;
     const segment = rendition.segments.at(rendition.segments.indexOf(number));
-    if (segment === undefined) return { ...bytesSource(EMPTY_SEGMENT), contentType };
+    if (segment === undefined) return { ...bytesSource(EMPTY_SEGMENT), contentType, etag: `${name}-gap`, isFinal };
     const { volume, offset, sizeBytes } = segment;
-    return { ...this.#fileSource(volumeName(id, volume), offset, sizeBytes), contentType };
+    return {
+      ...this.#fileSource(volumeName(id, volume), offset, sizeBytes),
+      contentType,
+      etag: `${name}-${volume}-${offset}-${sizeBytes}`,
+      isFinal: isFinal || volume + OPEN_PERIODS <= newestVolume(index),
+    };
   }
 
   mp4(rendition: string, excerpt: Excerpt, viewer: MovieViewer): Promise<VirtualFile | undefined> {
@@ -412,6 +428,11 @@ class OpenRecording implements Recorded {
 function isListed({ segments, completeCount }: RecordedRendition, number: number): boolean {
   const [first, last] = [segments.at(0), segments.at(completeCount - 1)];
   return first !== undefined && last !== undefined && number >= first.number && number <= last.number;
+}
+
+/** The number of the newest volume that has a segment. */
+function newestVolume({ renditions }: RecordingIndex): number {
+  return Math.max(-1, ...renditions.map(({ segments }) => segments.at(segments.count - 1)?.volume ?? -1));
 }
 
 function bytesSource(bytes: Uint8Array): ByteSource {

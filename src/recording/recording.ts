@@ -92,6 +92,18 @@ export interface ByteSource {
   read(from: number, until: number, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
+/** A segment or init segment of a recording. */
+export interface RecordedMedia extends ByteSource {
+  readonly contentType: string;
+  /** Without quotation marks. It is another one for other bytes under the same name; see {@link isFinal}. */
+  readonly etag: string;
+  /**
+   * Whether the name will always mean these bytes. After a power failure a running recording continues with the number after the last
+   * segment that was durable, so the name of one that viewers got already may then mean another one.
+   */
+  readonly isFinal: boolean;
+}
+
 /** A file that is stored nowhere: its bytes are put together while it is read. */
 export interface VirtualFile extends ByteSource {
   /** The same for the same bytes, without quotation marks. */
@@ -152,11 +164,7 @@ export interface Recorded {
   /**
    * The init segment or segment with a name, such as `init-0.mp4` or `12.m4s`. Undefined when the playlist of the excerpt has no such name.
    */
-  media(
-    rendition: string,
-    name: string,
-    excerpt: Excerpt,
-  ): Promise<(ByteSource & { readonly contentType: string }) | undefined>;
+  media(rendition: string, name: string, excerpt: Excerpt): Promise<RecordedMedia | undefined>;
   /**
    * An MP4 of an excerpt, exact to the frame: a video rendition with the audio, or the audio alone. Its head is computed in a worker
    * thread. Undefined when there is no such rendition, or no frame in the excerpt. Reading it throws `too_many_viewers` when there is no

@@ -127,6 +127,27 @@ describe('a recording that runs', () => {
     assert.equal(await library.secondsIn(studio.path, false, excerpt), undefined);
   });
 
+  test('says of media that another segment may get its name until its files are closed, and tags it by its place', async () => {
+    await using parts = new AsyncDisposableStack();
+    const studio = parts.use(new Studio());
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    feed.play(35); // four periods
+    await studio.idle();
+    const library = libraryOf(studio, parts);
+    const finalsOf = async () => {
+      const recording = (await library.open(studio.path))!;
+      const names = ['0.m4s', '9.m4s', '12.m4s', '16.m4s', 'init-0.mp4'];
+      const media = await Promise.all(names.map((name) => recording.media('source', name, {})));
+      assert.equal(new Set(media.map((each) => each?.etag)).size, names.length);
+      return media.map((each) => each?.isFinal);
+    };
+    assert.deepEqual(await finalsOf(), [true, true, false, false, false]);
+    await feed.session.end();
+    await recorder.end();
+    assert.deepEqual(await finalsOf(), [true, true, true, true, true]);
+  });
+
   test('is found while it is opened, and is another one after it was deleted', async () => {
     await using parts = new AsyncDisposableStack();
     const studio = parts.use(new Studio());

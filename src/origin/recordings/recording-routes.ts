@@ -196,9 +196,13 @@ class RecordingAnswers {
       const url = recordingUrl(asset.path, `${folder}/${name}`);
       const cacheControl = this.#isForOwner(found)
         ? this.#context.cacheControl('restricted')
-        : this.#context.sharedAs(reply, url, this.#context.cacheControl('recorded_media'));
-      // A name always means the same bytes.
-      return await sendFile(reply, media, { contentType: media.contentType, cacheControl, etag: `"${name}"` }, signal);
+        : this.#context.sharedAs(
+            reply,
+            url,
+            this.#context.cacheControl(media.isFinal ? 'recorded_media' : 'recorded_file'),
+          );
+      const { contentType, etag } = media;
+      return await sendFile(reply, media, { contentType, cacheControl, etag: `"${etag}"` }, signal);
     });
   }
 

@@ -220,7 +220,9 @@ async function setUp(
     media: async (rendition, name, excerpt) => {
       note(`media ${rendition}/${name}`, excerpt);
       const source = new MemorySource(Buffer.from('a segment'));
-      return name === '0.m4s' ? Object.assign(source, { contentType: 'video/mp4' }) : undefined;
+      const isFinal = name === '0.m4s';
+      if (!isFinal && name !== '7.m4s') return undefined;
+      return Object.assign(source, { contentType: 'video/mp4', etag: `${name}-1`, isFinal });
     },
     mp4: async (rendition, excerpt) => {
       note(`mp4 ${rendition}`, excerpt);
@@ -533,7 +535,10 @@ test('segments are kept for ever under their one URL, and other names are not fo
   const { body, headers } = await ask(`${folder}/source/0.m4s`);
   assert.equal(body, 'a segment');
   assert.equal(headers['cache-control'], 'max-age=86400, immutable');
+  assert.equal(headers.etag, '"0.m4s-1"');
   assert.equal((await ask(`${folder}/source/0.m4s?x=1`)).headers['cache-control'], 'no-store');
+  const newest = await ask(`${folder}/source/7.m4s`);
+  assert.equal(newest.headers['cache-control'], 'max-age=60', 'it may be lost in a power failure, and made again');
   for (const name of ['1.m4s', '0.m4s.bak', '..%2f..%2fetc%2fpasswd', '%00', '.hidden']) {
     assert.equal((await ask(`${folder}/source/${name}`)).statusCode, 404, name);
   }
