@@ -48,11 +48,13 @@ test('files of an earlier process are looked for until the store answers, and th
   const storage = parts.use(
     await RecordingStorage.open({
       folder,
+      noteFile: undefined,
       settings: { retentionDays: 0, minFreeMib: 0, whenFull: 'stop' },
       objects: server.settings,
       store: { ...store, isShared: false, assets: { ...store.assets, getMany } },
       nodeId: SOME_NODE,
       clock: systemClock,
+      deletionClock: systemClock,
       logger: silentLogger,
       metrics: createMetrics(),
       quotas: someQuotas({}),
