@@ -122,19 +122,6 @@ describe('chunks', () => {
     );
   });
 
-  it('without a header repeat the timestamp where audio and video share a chunk stream (librtmp)', () => {
-    const shared = [
-      '04 0003e8 000001 09 01000000 aa', // video at 1000
-      '44 000000 000001 08 bb', // audio at the same time
-      '84 000015 bb c4 bb', // 21 ms later, on two tracks
-      '84 00000c bb', // 12 ms after both
-    ];
-    assert.deepEqual(
-      readAll(shared.map(hex)).map((each) => each.timestamp),
-      [1000, 1000, 1021, 1021, 1033],
-    );
-  });
-
   it('may open a chunk stream with a header of format 1, as librtmp does', () => {
     const [opened] = readAll([hex('42 000007 000002 04 0001')]);
     assert.deepEqual([opened?.type, opened?.streamId, opened?.timestamp], [4, 0, 7]);

@@ -28,8 +28,6 @@ interface ChunkStream {
   streamId: number;
   timestamp: number;
   delta: number;
-  hasAudio: boolean;
-  hasVideo: boolean;
   /** The extended timestamp of the last header that had one. */
   extended: number | undefined;
   /** The message in progress. */
@@ -181,7 +179,7 @@ export class ChunkReader {
         // By the specification the extended timestamp is repeated here. Some encoders do not repeat it, and continue with the payload.
         if (bytes.readUInt32BE(end) === stream!.extended) at += 4;
       }
-      this.#openChunk(stream!, stream!.timestamp + repeatedDelta(stream!));
+      this.#openChunk(stream!, stream!.timestamp + stream!.delta);
       return at - start;
     }
 
@@ -199,8 +197,6 @@ export class ChunkReader {
     if (format < 2) {
       next.length = readUint24(bytes, at + 3);
       next.type = bytes[at + 6]!;
-      if (next.type === MESSAGE.audio) next.hasAudio = true;
-      else if (next.type === MESSAGE.video) next.hasVideo = true;
     }
     if (format === 0) next.streamId = bytes.readUInt32LE(at + 7);
     this.#openChunk(next, format === 0 ? value : next.timestamp + value);
@@ -234,8 +230,6 @@ export class ChunkReader {
       streamId: 0,
       timestamp: 0,
       delta: 0,
-      hasAudio: false,
-      hasVideo: false,
       extended: undefined,
       payload: undefined,
       filled: 0,
@@ -260,18 +254,6 @@ export class ChunkReader {
     this.#incompleteBytes -= stream.payload.length;
     stream.payload = undefined;
   }
-}
-
-/**
- * How much later a message that begins with a header of format 3 is than the one before.
- *
- * By the specification the delta is repeated (§5.3.1.2.4). FFmpeg means it so, and has a chunk stream for each kind of media. librtmp, and
- * OBS with it, sends all media on one chunk stream (`RTMP_Write`), and leaves out the header where the timestamp is that of the message
- * before (`RTMP_SendPacket`). This happens with packets of several audio tracks that have the same size. With the delta, all later timestamps
- * of the connection would be too late.
- */
-function repeatedDelta({ hasAudio, hasVideo, delta }: ChunkStream): number {
-  return hasAudio && hasVideo ? 0 : delta;
 }
 
 /** Reads 24 bits, without the checks of `readUIntBE`: the caller knows that the bytes are there, and every chunk passes here. */
