@@ -22,6 +22,9 @@ const HOLD_MS = 60_000;
 /** Smaller than the media, so that a test can tell a variant by its width. */
 const SMALLER = { name: 'small', bitrate: 100_000, fps: 0, width: 256, height: 144 };
 
+/** A script that makes the browser one without media source extensions. */
+const NO_MEDIA_SOURCE = 'delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;';
+
 /** Waits until the page shows a state. */
 const showing = (page: Page, state: string) => untilShown(page, 'state', state);
 
@@ -67,6 +70,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const stream = await server.api.createStream();
     await using watched = await chromium.newPage(WINDOW);
     const { page } = watched;
+    let isAway = true;
+    await page.route('**/hls.mjs*', (route) => (isAway ? route.abort() : route.continue()));
     // Each request is answered once the test has seen what the page says of the answer before.
     const codes = ['too_many_viewers', 'shutting_down', 'playlist_timeout'];
     const seen = codes.map(() => Promise.withResolvers<void>());
@@ -81,6 +86,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
       await route.fulfill({ status: 503, headers, json: { code: codes[turn] } });
     });
     await page.goto(pageUrl(stream));
+    await noticing(page, 'No connection');
+    isAway = false;
     for (const [turn, title] of ['Too many viewers right now', 'No connection', 'The stream is offline'].entries()) {
       await noticing(page, title);
       seen[turn]!.resolve();
@@ -221,18 +228,35 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     );
   });
 
-  test('a browser without media source extensions plays it with its own HLS', async () => {
+  test('a browser that plays no HLS says so', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await chromium.newPage();
+    const { page } = watched;
+    await page.addInitScript(`${NO_MEDIA_SOURCE} HTMLMediaElement.prototype.canPlayType = () => '';`);
+    await page.route('**/index.m3u8', (route) => route.fulfill({ body: '#EXTM3U\n' }));
+    await page.goto(pageUrl(stream));
+    await showing(page, 'unsupported');
+  });
+
+  test('an old browser without media source extensions plays it with its own HLS, and says what it cannot decode', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);
     await using watched = await chromium.newPage(WINDOW);
     const { page, errors } = watched;
-    await page.addInitScript('delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;');
+    await page.addInitScript(`${NO_MEDIA_SOURCE}
+      delete Promise.withResolvers; delete AbortSignal.timeout; delete Array.prototype.toSorted;`);
     await page.goto(pageUrl(stream));
     await showing(page, 'playing');
     await untilPlaying(page);
     assert.equal(await page.locator('#quality').isVisible(), false);
     assert.equal(await page.evaluate('document.getElementById("video").src'), server.playlistUrl(stream.playbackId));
     assert.deepEqual(errors, []);
+    await page.route('**/index.m3u8', async (route) => {
+      const variant = '#EXT-X-STREAM-INF:BANDWIDTH=1,CODECS="vvc1.1.L51.CQA.O1+3"';
+      await route.fulfill({ body: `#EXTM3U\n${variant}\npath/source.m3u8\n` });
+    });
+    await page.reload();
+    await showing(page, 'unsupported');
   });
 
   test('the embedded player shows only the video in a frame of another site, and the page itself cannot be framed', async () => {

@@ -176,6 +176,36 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
   });
 
+  test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
+    const { stream } = shared;
+    await recorded(stream.playbackId, 12);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page, errors } = watched;
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
+    await untilShown(page, 'mode', 'replay');
+    await untilShown(page, 'state', 'playing');
+    await page.keyboard.press('k');
+    await untilShown(page, 'state', 'paused');
+    let refused = 0;
+    await page.route('**/index.m3u8', async (route) => {
+      refused += 1;
+      await route.abort();
+    });
+    await page.route('**/{source,low}.m3u8*', (route) => route.abort());
+    // Each attempt asks three times.
+    await waitFor(() => refused >= 7, { what: 'three attempts', timeoutMs: 90_000 });
+    await page.unrouteAll({ behavior: 'wait' });
+    await waitFor(() => page.evaluate<boolean>('document.querySelector("video").readyState > 0'), {
+      what: 'a frame',
+      timeoutMs: 60_000,
+    });
+    assert.equal(await page.locator('html').getAttribute('data-state'), 'paused');
+    assert.equal(await page.evaluate('document.querySelector("video").paused'), true);
+    await page.keyboard.press('k');
+    await untilShown(page, 'state', 'playing');
+    assert.deepEqual(errors, []);
+  });
+
   test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
     const { stream } = shared;
     // The end of an MP4 may be a part or two before that of the playlist.

@@ -14,11 +14,13 @@ const LATENCY_EVERY_MS = 1000;
 /** There is no menu for the quality: hls.js chooses the variant. @type {import('./quality.js').Quality} */
 const NO_MENU = { offer() {}, show() {} };
 
-const STYLE = new CSSStyleSheet();
-STYLE.replaceSync(`
+const STYLE = `
   :host { display: block; position: relative; aspect-ratio: 16 / 9; background: #0b0d12; overflow: hidden; }
   video { display: block; width: 100%; height: 100%; object-fit: contain; }
-`);
+`;
+/** One sheet for all elements. Safari has none before 16.4. @type {CSSStyleSheet | undefined} */
+const SHEET = 'adoptedStyleSheets' in document ? new CSSStyleSheet() : undefined;
+SHEET?.replaceSync(STYLE);
 
 /** The custom element. It plays while it is in a document. */
 export class MillracePlayer extends HTMLElement {
@@ -31,7 +33,8 @@ export class MillracePlayer extends HTMLElement {
   constructor() {
     super();
     const root = this.attachShadow({ mode: 'open' });
-    root.adoptedStyleSheets = [STYLE];
+    if (SHEET) root.adoptedStyleSheets = [SHEET];
+    else root.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
     this.#video.playsInline = true;
     this.#video.setAttribute('part', 'video');
     root.append(this.#video);
@@ -75,13 +78,15 @@ export class MillracePlayer extends HTMLElement {
     const folder = new URL(`../../../hls/${encodeURIComponent(playbackId)}/`, import.meta.url);
     const url = new URL(`index.m3u8${this.getAttribute('query') ?? ''}`, folder).href;
     this.#tell('statechange', { state: 'connecting' });
-    const play = await loadEngine();
+    const tellOffline = () => this.#tell('statechange', { state: 'offline' });
+    const play = await loadEngine({ onFailure: tellOffline, signal });
+    if (!play) return;
     /** @type {string | undefined} */
     let endedSession;
     for (let losses = 0; !signal.aborted; ) {
       const found = await waitForStream(url, {
         after: endedSession,
-        onAbsent: () => this.#tell('statechange', { state: 'offline' }),
+        onAbsent: tellOffline,
         signal,
       });
       if (found === undefined) return;

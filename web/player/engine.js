@@ -1,6 +1,7 @@
 // @ts-check
 /**
- * Plays a session with hls.js where the browser has media source extensions, otherwise with the browser's own HLS (older iPhones).
+ * Plays a session with hls.js where the browser has media source extensions, otherwise with the browser's own HLS (iPhones before iOS 17.1).
+ * The oldest browsers in which the player works are those of `oldest-browser.test.ts`.
  */
 import { playWithHls } from './hls-engine.js';
 import { playNatively } from './native-engine.js';
@@ -33,24 +34,67 @@ import { playNatively } from './native-engine.js';
  * @typedef {(video: HTMLVideoElement, url: string, quality: import('./quality.js').Quality, startAt?: StartAt) => Engine} Play
  */
 
+/** The pauses before hls.js is loaded again: each is twice the one before, up to the longest. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 10_000;
+
 /**
  * Loads the engine for this browser. Call it once, early.
- * @returns {Promise<Play>} with the browser's own HLS, the browser chooses among variants, and offers the viewer no choice
+ * @param {object} options
+ * @param {() => void} options.onFailure called after each attempt that failed. There are attempts until one succeeds
+ * @param {AbortSignal} [options.signal] ends the attempts
+ * @returns {Promise<Play | undefined>} with the browser's own HLS, the browser chooses among variants, and offers the viewer no choice;
+ *   undefined when the attempts were ended
  */
-export async function loadEngine() {
+export async function loadEngine({ onFailure, signal }) {
   if ('MediaSource' in globalThis || 'ManagedMediaSource' in globalThis) {
-    const Hls = await loadHls();
-    if (Hls.isSupported()) return (...what) => playWithHls(Hls, ...what);
+    for (let failures = 0; ; failures += 1) {
+      const Hls = await loadHls(failures);
+      if (signal?.aborted) return undefined;
+      if (Hls?.isSupported()) return (...what) => playWithHls(Hls, ...what);
+      if (Hls) break;
+      onFailure();
+      await pause(Math.min(FIRST_PAUSE_MS * 2 ** failures, LONGEST_PAUSE_MS));
+    }
   }
-  return playNatively;
+  return hasOwnHls() ? playNatively : playNothing;
 }
 
 /**
  * Loads hls.js. The specifier is a variable, because the file is beside this one only when it is served. Its types are those of the
  * package.
+ * @param {number} failures how often it could not be loaded. Some browsers remember the failure, so another attempt needs another specifier
+ * @returns {Promise<typeof import('hls.js').default | undefined>} undefined when it cannot be loaded now
  */
-async function loadHls() {
-  const beside = './hls.mjs';
-  const module = /** @type {{ default: typeof import('hls.js').default }} */ (await import(beside));
-  return module.default;
+async function loadHls(failures) {
+  const beside = failures === 0 ? './hls.mjs' : `./hls.mjs?${failures}`;
+  try {
+    return (await import(beside)).default;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether the browser plays HLS by itself. */
+function hasOwnHls() {
+  return document.createElement('video').canPlayType('application/vnd.apple.mpegurl') !== '';
+}
+
+/** The engine of a browser that cannot play HLS at all. @type {Play} */
+function playNothing() {
+  return {
+    outcome: Promise.resolve(/** @type {const} */ ('unsupported')),
+    latencyS: () => undefined,
+    dateMs: () => undefined,
+    endS: () => 0,
+    goLive() {},
+    stop() {},
+  };
+}
+
+/** @param {number} pauseMs @returns {Promise<void>} */
+function pause(pauseMs) {
+  return new Promise((resolve) => {
+    setTimeout(resolve, pauseMs);
+  });
 }

@@ -2,6 +2,7 @@
 /**
  * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be started again.
  */
+import { pendingOutcome } from './outcome.js';
 import { watchForStuck } from './stuck.js';
 import { listVariants, renditionOf } from './variants.js';
 
@@ -10,7 +11,6 @@ import { listVariants, renditionOf } from './variants.js';
 
 /** @typedef {import('hls.js').Level} Level */
 /** @typedef {import('./engine.js').Engine} Engine */
-/** @typedef {import('./engine.js').Outcome} Outcome */
 
 /**
  * Two more attempts within a second. After that the page requests `index.m3u8` again, which also finds a new session.
@@ -85,7 +85,7 @@ const MEDIA_ERROR_SPACING_MS = 5000;
  * @returns {Engine}
  */
 export function playWithHls(Hls, video, url, quality, startAt) {
-  const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
+  const { outcome, resolve } = pendingOutcome();
   const hls = new Hls({
     ...(startAt ? REPLAY_CONFIG : CONFIG),
     // hls.js can begin with one complete segment. Without a directive the server waits for two, which other players need.

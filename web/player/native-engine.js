@@ -2,15 +2,18 @@
 /**
  * Plays one session, or a recording of one, with the browser's own HLS.
  */
+import { pendingOutcome } from './outcome.js';
 import { watchForStuck } from './stuck.js';
+import { listVariants } from './variants.js';
 
 /** @typedef {import('./engine.js').Engine} Engine */
-/** @typedef {import('./engine.js').Outcome} Outcome */
 
 /** A jump lands this many seconds before the end of the seekable range. The browser keeps its own distance from the live edge. */
 const EDGE_MARGIN_S = 1;
 /** A video that has stood still this long is started again. The page cannot see whether the browser still waits for media. */
 const STUCK_MS = 10_000;
+/** The code of MediaError for media that cannot be decoded (MEDIA_ERR_DECODE). */
+const DECODE_ERROR = 3;
 
 /**
  * Plays a session or recording; see `Play` in `engine.js`.
@@ -21,10 +24,11 @@ const STUCK_MS = 10_000;
  * @returns {Engine}
  */
 export function playNatively(video, url, _quality, startAt) {
-  const { promise: outcome, resolve } = /** @type {PromiseWithResolvers<Outcome>} */ (Promise.withResolvers());
+  const { outcome, resolve } = pendingOutcome();
   const listening = new AbortController();
   if (!startAt) video.addEventListener('ended', () => resolve('ended'), { signal: listening.signal });
-  video.addEventListener('error', () => resolve('lost'), { signal: listening.signal });
+  const onError = async () => resolve((await isDecodable(video, url)) ? 'lost' : 'unsupported');
+  video.addEventListener('error', () => void onError(), { signal: listening.signal });
   /** The wall-clock time of media time 0, from EXT-X-PROGRAM-DATE-TIME, in milliseconds. Safari only. */
   const zeroMs = () => /** @type {{ getStartDate?: () => Date }} */ (video).getStartDate?.().getTime() ?? Number.NaN;
   const seek = () => {
@@ -61,4 +65,19 @@ export function playNatively(video, url, _quality, startAt) {
       video.load();
     },
   };
+}
+
+/**
+ * Whether the browser can decode any variant, after an error of the video. It says for which formats that is so, but meets some that it
+ * wrongly takes for decodable, such as 4:2:2 chroma, only when it decodes them.
+ * @param {HTMLVideoElement} video
+ * @param {string} url the URL of `index.m3u8`
+ */
+async function isDecodable(video, url) {
+  if (video.error?.code === DECODE_ERROR && video.currentTime === 0) return false;
+  const variants = await listVariants(url);
+  // Without an answer nothing is known.
+  return (
+    variants.length === 0 || variants.some(({ codecs }) => video.canPlayType(`video/mp4; codecs="${codecs}"`) !== '')
+  );
 }

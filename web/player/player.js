@@ -24,9 +24,12 @@ const WELL_MS = 10_000;
 /** Stalls that are shorter are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
 const POSITION_SHOWN_EVERY_MS = 500;
-/** How often the page asks whether the stream is recorded, and how often while a recording has no frame yet. */
-const RECORDING_ASKED_EVERY_MS = 15_000;
-const BEGINNING_ASKED_EVERY_MS = 2000;
+/**
+ * How long after an answer the page asks again whether the stream is recorded, and how long while a recording has no frame yet or the server
+ * could not say.
+ */
+const RECORDING_ASKED_AFTER_MS = 15_000;
+const SOON_ASKED_AFTER_MS = 2000;
 
 const page = document.documentElement.dataset;
 const video = /** @type {HTMLVideoElement} */ (document.getElementById('video'));
@@ -41,7 +44,8 @@ const indexUrl = new URL(`index.m3u8${right}`, folder).href;
 let engine;
 /** The recording, as far as the page knows. @type {import('./recording.js').Recording | undefined} */
 let recording;
-let recordingAskedAt = Number.NEGATIVE_INFINITY;
+/** When the page may ask for the recording again; never while an answer is still to come. */
+let askForRecordingFrom = Number.NEGATIVE_INFINITY;
 /** Whether a recording was found before. The moment that the address names is where the first one begins. */
 let hasBegun = false;
 /** What the viewer wants to see: the live stream, or the recording from a position on. @type {'live' | StartAt} */
@@ -72,7 +76,8 @@ await playForEver();
 
 /** Plays one session after another, and the recording when the viewer seeks back. */
 async function playForEver() {
-  const play = await loadEngine();
+  const play = await loadEngine({ onFailure: () => showState('offline', OFFLINE_WORDINGS.unreachable) });
+  if (!play) return;
   /** @type {string | undefined} */
   let endedSession;
   /** @type {Outcome | undefined} */
@@ -96,7 +101,7 @@ async function playForEver() {
     if (startAt && shown) {
       url = fileUrl(shown, 'index.m3u8');
       video.poster = fileUrl(shown, 'poster.jpg');
-      showState('waiting');
+      showState(wantsPause ? 'paused' : 'waiting');
     } else {
       const found = await waitForStream(indexUrl, {
         after: endedSession,
@@ -164,10 +169,14 @@ function seek(position) {
 
 /** Asks from time to time whether something is recorded, and shows the time line if so. */
 async function askForRecording() {
-  const everyMs = recording?.from === null ? BEGINNING_ASKED_EVERY_MS : RECORDING_ASKED_EVERY_MS;
-  if (performance.now() - recordingAskedAt < everyMs) return;
-  recordingAskedAt = performance.now();
-  const found = await findRecording(new URL(`recording.json${right}`, folder).href);
+  if (performance.now() < askForRecordingFrom) return;
+  askForRecordingFrom = Number.POSITIVE_INFINITY;
+  const answer = await findRecording(new URL(`recording.json${right}`, folder).href);
+  const isSoon = answer === 'unknown' || (answer !== 'none' && answer.from === null);
+  askForRecordingFrom = performance.now() + (isSoon ? SOON_ASKED_AFTER_MS : RECORDING_ASKED_AFTER_MS);
+  // Everything stays as it is until the server can say what is recorded.
+  if (answer === 'unknown') return;
+  const found = answer === 'none' ? undefined : answer;
   // A replay that is being watched stays, also when the next session has begun in the meantime.
   if (page.mode === 'replay' && found?.folder !== recording?.folder) return;
   recording = found;
@@ -242,7 +251,8 @@ function showPlayback() {
   let lastTime = 0;
   const show = (/** @type {import('./state.js').State} */ state) => {
     clearTimeout(stall);
-    if (engine && (!video.ended || page.mode === 'replay')) showState(state);
+    // Browsers also pause a video that cannot be played.
+    if (engine && !video.error && (!video.ended || page.mode === 'replay')) showState(state);
   };
   video.addEventListener('emptied', () => {
     moved = false;
@@ -254,9 +264,14 @@ function showPlayback() {
     lastTime = video.currentTime;
     if (moved) show('playing');
   });
-  video.addEventListener('waiting', () => {
+  const onWaiting = () => {
     clearTimeout(stall);
     stall = setTimeout(() => show(moved ? 'stalled' : 'waiting'), STALL_SHOWN_AFTER_MS);
+  };
+  video.addEventListener('waiting', onWaiting);
+  // A viewer who presses play while there is nothing to play waits for it.
+  video.addEventListener('play', () => {
+    if (page.state === 'paused') onWaiting();
   });
   video.addEventListener('pause', () => show('paused'));
 }

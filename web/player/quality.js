@@ -60,7 +60,7 @@ export function wireQuality() {
 
   return {
     offer: (variants, onChoice) => {
-      offered = variants.toSorted((a, b) => b.height - a.height || b.bitrateBps - a.bitrateBps);
+      offered = [...variants].sort((a, b) => b.height - a.height || b.bitrateBps - a.bitrateBps);
       choose = onChoice;
       select.replaceChildren(auto, ...offered.map((variant) => new Option(describe(variant), variant.id)));
       control.hidden = offered.length < 2;

@@ -2,6 +2,10 @@
 /**
  * Asks the server for the recording of a stream, or for the recording of the page.
  */
+import { abortAfter } from './abort-after.js';
+
+/** How long the answer may take. */
+const LIMIT_MS = 10_000;
 
 /**
  * @typedef {object} Recording
@@ -15,18 +19,22 @@
  */
 
 /**
- * Asks for the recording. Undefined when nothing is recorded that this viewer may watch, or when there is no answer.
+ * Asks for the recording.
  * @param {string} url the URL of `recording.json`
- * @returns {Promise<Recording | undefined>}
+ * @returns {Promise<Recording | 'none' | 'unknown'>} `none` when nothing is recorded that this viewer may watch, `unknown` when the server
+ *   cannot say so now
  */
 export async function findRecording(url) {
   try {
-    const response = await fetch(url);
-    if (response.status !== 200) return undefined;
+    const response = await fetch(url, { signal: abortAfter(LIMIT_MS) });
+    if (response.status === 204 || (response.status >= 400 && response.status < 500 && response.status !== 429)) {
+      return 'none';
+    }
+    if (response.status !== 200) return 'unknown';
     const info = await response.json();
     return { ...info, folder: new URL(info.folder, url).href };
   } catch {
-    return undefined;
+    return 'unknown';
   }
 }
 
@@ -35,5 +43,5 @@ export async function findRecording(url) {
  * @param {Recording} recording
  */
 export function largestDownload({ downloads }) {
-  return downloads.toSorted((a, b) => (b.height ?? 0) - (a.height ?? 0))[0]?.file;
+  return [...downloads].sort((a, b) => (b.height ?? 0) - (a.height ?? 0))[0]?.file;
 }

@@ -6,7 +6,7 @@
 /**
  * The variants of a multivariant playlist as it is now (rfc8216bis §4.4.6.2). None when it cannot be loaded.
  * @param {string} url the URL of `index.m3u8`
- * @returns {Promise<readonly Variant[]>}
+ * @returns {Promise<readonly (Variant & { codecs: string })[]>} `codecs` as in RFC 6381
  */
 export async function listVariants(url) {
   const text = await fetch(url).then(
@@ -20,6 +20,7 @@ export async function listVariants(url) {
       width: numberOf(/RESOLUTION=(\d+)x/),
       height: numberOf(/RESOLUTION=\d+x(\d+)/),
       framesPerSecond: numberOf(/FRAME-RATE=([\d.]+)/),
+      codecs: /CODECS="([^"]*)"/.exec(attributes)?.[1] ?? '',
       bitrateBps: numberOf(/AVERAGE-BANDWIDTH=(\d+)/),
     };
   });

@@ -2,6 +2,7 @@
 /**
  * Waits until a stream is live, with few requests.
  */
+import { abortAfter } from './abort-after.js';
 
 /**
  * A session to be played.
@@ -46,7 +47,7 @@ export async function waitForStream(url, { after, onAbsent, signal }) {
  */
 async function ask(url) {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
+    const response = await fetch(url, { signal: abortAfter(TIMEOUT_MS) });
     if (response.ok) return sessionOf(await response.text());
     const isRefused = response.status === 401 || response.status === 403;
     // A proxy may send a date instead.

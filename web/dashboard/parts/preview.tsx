@@ -3,6 +3,8 @@
  */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { sentenceOf } from '../../shared/errors.ts';
+import { loaded } from '../../shared/loaded.ts';
 import { needsToken, tokenQuery, useOwnerToken } from '../../shared/owner-token.ts';
 import { ROOT } from '../../shared/place.ts';
 import type { Stream } from '../../shared/types.ts';
@@ -29,15 +31,12 @@ export function Preview({
   const isVisible = useVisible();
   const [latencyS, setLatencyS] = useState<number | undefined>();
   const [isLoaded, setLoaded] = useState(false);
+  const [failure, setFailure] = useState<unknown>();
   const place = useRef<HTMLDivElement>(null);
   const isShown = isLive && isVisible;
   const token = useOwnerToken(`/stream/${id}`, needsToken(playbackPolicy));
   useEffect(() => {
-    if (isShown)
-      loadPlayer().then(
-        () => setLoaded(true),
-        () => {},
-      );
+    if (isShown) loaded(loadPlayer()).then(() => setLoaded(true), setFailure);
   }, [isShown]);
   useEffect(() => {
     const player = place.current?.querySelector('millrace-player');
@@ -64,7 +63,9 @@ export function Preview({
       ) : (
         <div class="off">
           {isLive
-            ? 'Loading the preview…'
+            ? failure === undefined || isLoaded
+              ? 'Loading the preview…'
+              : sentenceOf(failure)
             : (children ?? (
                 <>
                   <Icon name="streams" size={34} />
