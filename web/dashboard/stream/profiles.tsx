@@ -14,6 +14,7 @@ import { toast } from '../../shared/ui/toast.tsx';
 import { costOf } from '../parts/cost.ts';
 import { COMMON_PROFILES } from '../parts/ladders.ts';
 import { fixedWhileActive } from '../parts/stream-state.ts';
+import { framesPerSecond, withFrameRate } from './frame-rate.ts';
 
 interface Props {
   readonly stream: Stream;
@@ -59,8 +60,7 @@ const COLUMNS: readonly Column<Profile>[] = [
   { name: 'Bitrate', kind: 'end', cell: (profile) => bitrate(profile.bitrate) },
 ];
 
-const rateOf = ({ fps, fpsDen = 1 }: Profile): string =>
-  fps === 0 ? 'as the source' : `${Math.round((fps / fpsDen) * 100) / 100} fps`;
+const rateOf = (profile: Profile): string => (profile.fps === 0 ? 'as the source' : `${framesPerSecond(profile)} fps`);
 
 function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { readonly onClose: () => void }) {
   const [profiles, setProfiles] = useState<readonly Profile[]>(stream.profiles);
@@ -74,8 +74,8 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const video = stream.health?.source.video;
   const cost = costOf(profiles, video);
   const before = costOf(stream.profiles, video);
-  const put = (index: number, field: Partial<Profile>) =>
-    setProfiles(profiles.map((profile, at) => (at === index ? { ...profile, ...field } : profile)));
+  const put = (index: number, changed: Profile) =>
+    setProfiles(profiles.map((profile, at) => (at === index ? changed : profile)));
   const number = (text: string) => (text === '' ? 0 : Number(text));
   const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
   return (
@@ -117,7 +117,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
                         aria-invalid={isWrong || undefined}
                         dir="auto"
                         value={profile.name}
-                        onInput={(e) => put(index, { name: e.currentTarget.value })}
+                        onInput={(e) => put(index, { ...profile, name: e.currentTarget.value })}
                       />
                     </td>
                     {(['width', 'height'] as const).map((side) => (
@@ -128,7 +128,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
                           min={128}
                           max={8192}
                           value={profile[side]}
-                          onInput={(e) => put(index, { [side]: number(e.currentTarget.value) })}
+                          onInput={(e) => put(index, { ...profile, [side]: number(e.currentTarget.value) })}
                         />
                       </td>
                     ))}
@@ -140,7 +140,9 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
                         max={200_000}
                         value={profile.bitrate / 1000}
                         step="any"
-                        onInput={(e) => put(index, { bitrate: Math.round(number(e.currentTarget.value) * 1000) })}
+                        onInput={(e) =>
+                          put(index, { ...profile, bitrate: Math.round(number(e.currentTarget.value) * 1000) })
+                        }
                       />
                     </td>
                     <td>
@@ -149,8 +151,9 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
                         aria-label={`Frames per second of ${at}`}
                         min={0}
                         max={240}
-                        value={profile.fps}
-                        onInput={(e) => put(index, { fps: number(e.currentTarget.value) })}
+                        step="any"
+                        value={framesPerSecond(profile)}
+                        onInput={(e) => put(index, withFrameRate(profile, number(e.currentTarget.value)))}
                       />
                     </td>
                     <td>
