@@ -375,7 +375,12 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
   test('keys are created, shown once, and revoked', async () => {
     await using watched = await openSignedIn('/keys');
     const { page } = watched;
-    await page.getByRole('button', { name: 'Create a key' }).first().click();
+    const create = page.getByRole('button', { name: 'Create a key' }).first();
+    await create.press('Enter');
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).press('Enter');
+    // The focus is where it was before the dialog.
+    await page.locator('button:focus').getByText('Create a key').waitFor();
+    await create.click();
     await page.getByLabel('Name', { exact: true }).fill('my program');
     await page.getByRole('dialog').getByText('Read only').click();
     const answer = Promise.withResolvers<void>();

@@ -1,5 +1,5 @@
 /**
- * Dialogs over the page. The browser keeps the focus inside and gives it back.
+ * Dialogs over the page. The browser keeps the focus inside.
  */
 import type { ComponentChildren, RefObject } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -10,13 +10,17 @@ import { CopyCurl } from './copy.tsx';
 import { type Form, FormFailure, TextField, useForm } from './form.tsx';
 import { Toasts } from './toast.tsx';
 
-/** Shows a dialog over the page for as long as it is rendered. @returns what refers to its element */
+/**
+ * Shows a dialog over the page for as long as it is rendered. Then the focus returns to where it was.
+ * @returns what refers to its element
+ */
 export function useModal(onClose: () => void): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   const close = useRef(onClose);
   close.current = onClose;
   useEffect(() => {
     const own = dialog.current!;
+    const before = document.activeElement;
     own.showModal();
     // A press beside the dialog closes it, as Escape does. A selection of text that begins in the dialog and ends beside it also causes a
     // `click` on the dialog element, so the place of the press decides.
@@ -30,9 +34,18 @@ export function useModal(onClose: () => void): RefObject<HTMLDialogElement | nul
     return () => {
       own.removeEventListener('pointerdown', press);
       own.removeEventListener('click', away);
+      // The browser gives the focus back when a dialog is closed, but not when it is removed, which happens right after this.
+      queueMicrotask(() => giveFocusBack(before));
     };
   }, []);
   return dialog;
+}
+
+/** Gives the focus to an element, or to the page when that is gone, unless something else has it. */
+function giveFocusBack(element: Element | null): void {
+  if (document.activeElement !== document.body) return;
+  const place = element?.isConnected && element !== document.body ? element : document.getElementById('content');
+  (place as HTMLElement | null)?.focus({ preventScroll: true });
 }
 
 /**
