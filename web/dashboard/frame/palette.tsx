@@ -3,19 +3,25 @@
  */
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
-import { get, list } from '../../shared/api.ts';
+import { get } from '../../shared/api.ts';
 import { go, hrefOf } from '../../shared/router.ts';
-import type { Asset, Stream, StreamInfo, Webhook } from '../../shared/types.ts';
 import { useModal } from '../../shared/ui/dialog.tsx';
 import { Icon, type IconName } from '../../shared/ui/icon.tsx';
+import { Failure } from '../../shared/ui/parts.tsx';
 import { PAGES } from '../pages.ts';
-import { pastedId } from './pasted.ts';
+import { find, type Hit } from './find.ts';
 
-interface Hit {
-  readonly name: string;
-  readonly note: string;
+/** A page that can be opened. */
+interface Choice extends Omit<Hit, 'icon'> {
   readonly icon: IconName;
-  readonly path: string;
+}
+
+/** What was found for a text. */
+interface Found {
+  readonly of: string;
+  readonly hits: readonly Hit[];
+  /** Why nothing could be found. */
+  readonly error?: unknown;
 }
 
 const isOpen = signal(false);
@@ -48,16 +54,19 @@ export function Palette({ isAdmin }: { readonly isAdmin: boolean }) {
 function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   const dialog = useModal(close);
   const [text, setText] = useState('');
-  const [found, setFound] = useState<{ readonly of: string; readonly hits: readonly Hit[] } | undefined>();
+  const [found, setFound] = useState<Found | undefined>();
   const [chosen, setChosen] = useState(0);
   useEffect(() => {
     setChosen(0);
     const asked = new AbortController();
     const timer = setTimeout(() => {
-      const show = (hits: readonly Hit[]) => {
-        if (!asked.signal.aborted) setFound({ of: text, hits });
+      const show = (answer: Omit<Found, 'of'>) => {
+        if (!asked.signal.aborted) setFound({ of: text, ...answer });
       };
-      find(text.trim(), asked.signal).then(show, () => show([]));
+      find(text.trim(), (path) => get(path, { signal: asked.signal })).then(
+        (hits) => show({ hits }),
+        (error: unknown) => show({ hits: [], error }),
+      );
     }, PAUSE_MS);
     return () => {
       clearTimeout(timer);
@@ -65,7 +74,7 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
     };
   }, [text]);
   const words = text.trim().toLowerCase();
-  const pages: Hit[] = [
+  const pages: readonly Choice[] = [
     ...PAGES.filter(({ nav }) => nav && (nav.for !== 'admins' || isAdmin)).map(({ pattern, title, nav }) => ({
       name: title,
       note: 'Page',
@@ -76,8 +85,8 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   ].filter(({ name }) => name.toLowerCase().includes(words));
   // Hits for an earlier text must not be opened.
   const isFound = found?.of === text;
-  const hits = words === '' ? pages : [...(isFound ? found.hits : []), ...pages];
-  const open = (hit: Hit | undefined) => {
+  const hits: readonly Choice[] = words === '' ? pages : [...(isFound ? found.hits : []), ...pages];
+  const open = (hit: Choice | undefined) => {
     if (hit === undefined) return;
     close();
     go(hit.path);
@@ -130,54 +139,11 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
             </a>
           ))}
         </div>
-        {hits.length === 0 && isFound && (
+        {isFound && found.error !== undefined && <Failure error={found.error} />}
+        {hits.length === 0 && isFound && found.error === undefined && (
           <p class="nothing">Nothing found. Whatever you paste here leads to its page: an id, a key, an address.</p>
         )}
       </div>
     </dialog>
   );
-}
-
-/** Looks a text up: whatever has this id, and streams whose names contain it. */
-async function find(text: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  if (text === '') return [];
-  const id = pastedId(text);
-  const one = <Answer,>(path: string) =>
-    id === undefined ? undefined : get<Answer>(path + encodeURIComponent(id), { signal }).catch(() => undefined);
-  const isUuid = id?.length === 36;
-  const [info, asset, webhook, named] = await Promise.all([
-    id === undefined
-      ? undefined
-      : get<StreamInfo>(`/stream/${encodeURIComponent(id)}/info`, { signal }).catch(() => undefined),
-    isUuid ? one<Asset>('/asset/') : one<readonly Asset[]>('/asset?limit=1&playbackId=')?.then((rows) => rows?.[0]),
-    isUuid ? one<Webhook>('/webhook/') : undefined,
-    list<Stream>(`/stream?limit=8&filters=${encodeURIComponent(JSON.stringify([{ id: 'name', value: text }]))}`, {
-      signal,
-    }),
-  ]);
-  const hits: Hit[] = [];
-  if (info?.isSession && info.session) {
-    hits.push({ name: info.session.name, note: 'Session', icon: 'history', path: `/sessions/${info.session.id}` });
-  } else if (info !== undefined) {
-    const what = info.isStreamKey
-      ? 'Stream with this key'
-      : info.isPlaybackid
-        ? 'Stream with this playback id'
-        : 'Stream';
-    hits.push({ name: info.stream.name, note: what, icon: 'streams', path: `/streams/${info.stream.id}` });
-  }
-  if (asset !== undefined) {
-    const note = asset.source.type === 'clip' ? 'Clip' : 'Recording';
-    hits.push({ name: asset.name, note, icon: 'film', path: `/recordings/${asset.id}` });
-  }
-  if (webhook !== undefined) {
-    hits.push({ name: webhook.name, note: 'Webhook', icon: 'hook', path: `/webhooks/${webhook.id}` });
-  }
-  for (const { id: streamId, name, isActive } of named.rows) {
-    const path = `/streams/${streamId}`;
-    if (!hits.some((hit) => hit.path === path)) {
-      hits.push({ name, note: isActive ? 'Live stream' : 'Stream', icon: 'streams', path });
-    }
-  }
-  return hits;
 }
