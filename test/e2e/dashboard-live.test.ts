@@ -263,7 +263,10 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
 
   test('the owner watches a stream and its recording under every policy, without a refusal, until signed out', async () => {
     const small = { name: 'small', bitrate: 200_000, fps: 0, width: 256, height: 144 };
-    const body = { name: 'members only', record: true, profiles: [small], playbackPolicy: { type: 'jwt' } };
+    // The pages of the server itself need not be allowed.
+    const allowedOrigins = ['https://example.com'];
+    const first = { type: 'jwt', allowedOrigins };
+    const body = { name: 'members only', record: true, profiles: [small], playbackPolicy: first };
     const made = await server.api.createStream(body);
     await using publisher = await publish(made.streamKey);
     await using watched = await chromium.newPage(DESK);
@@ -299,7 +302,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
         timeoutMs: 60_000,
       });
     }
-    const playbackPolicy = { type: 'webhook', webhookId };
+    const playbackPolicy = { type: 'webhook', webhookId, allowedOrigins };
     await server.api.request('PATCH', `/stream/${made.id}`, { playbackPolicy });
     await page.goto(url(`/streams/${made.id}`));
     await plays('the preview of a stream that a webhook guards');

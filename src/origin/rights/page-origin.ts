@@ -2,6 +2,7 @@
  * Determines which page a request comes from, and whether that page may play a stream.
  */
 import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyRequest } from 'fastify';
 import { limitsOrigins, type PlaybackPolicy } from '#domain/playback-policy.ts';
 
 /** Stands for the origin of a page that does not reveal it. No list of allowed origins contains it. */
@@ -9,14 +10,23 @@ const HIDDEN = 'null';
 
 /**
  * The origin of the page that sends a request: its `Origin`, or else that of its `Referer`. Undefined when the request does not come from a
- * page of another origin, as with media players outside browsers and with the player page.
+ * page of another origin, as with media players outside browsers, with the player page and with the dashboard.
  */
-export function pageOriginOf(
-  headers: Pick<IncomingHttpHeaders, 'origin' | 'referer' | 'sec-fetch-site'>,
-): string | undefined {
+export function pageOriginOf({
+  headers,
+  host,
+}: Pick<FastifyRequest, 'host'> & {
+  readonly headers: Pick<IncomingHttpHeaders, 'origin' | 'referer' | 'sec-fetch-site'>;
+}): string | undefined {
   const { origin, referer, 'sec-fetch-site': site } = headers;
+  if (site === 'same-origin') return undefined;
   if (origin !== undefined && origin !== '' && origin !== 'null') return normalised(origin);
-  if (referer !== undefined) return URL.parse(referer)?.origin ?? HIDDEN;
+  if (referer !== undefined) {
+    const page = URL.parse(referer);
+    if (page === null) return HIDDEN;
+    // Where the connection is not secure, browsers send no `Sec-Fetch-Site`. The scheme may differ behind a proxy that ends TLS.
+    return page.host === URL.parse(`${page.protocol}//${host}`)?.host ? undefined : page.origin;
+  }
   // Browsers send at least this header for a page that sends no referrer.
   return site === 'cross-site' || site === 'same-site' ? HIDDEN : undefined;
 }

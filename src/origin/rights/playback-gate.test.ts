@@ -389,6 +389,12 @@ test('pages of other origins are refused with 403 under every type of policy, an
     [{ origin: 'null', referer: 'https://example.com/page?x' }, true],
     [{ referer: 'https://example.com/page' }, true],
     [{ 'sec-fetch-site': 'same-origin' }, true],
+    // The dashboard of the server itself.
+    [{ 'sec-fetch-site': 'same-origin', referer: 'https://live.example.org/dashboard/streams' }, true],
+    [{ host: 'live.example.org:8080', referer: 'http://live.example.org:8080/dashboard/streams' }, true],
+    [{ host: 'live.example.org', referer: 'https://live.example.org/dashboard/streams' }, true],
+    [{ host: 'live.example.org:8080', referer: 'http://live.example.org:8081/' }, false],
+    [{ host: 'live.example.org', referer: 'https://evil.test/live.example.org' }, false],
     [{ 'sec-fetch-site': 'cross-site' }, false],
     [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, false],
     [{ origin: 'https://example.com.evil.test' }, false],

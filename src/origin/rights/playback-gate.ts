@@ -108,7 +108,7 @@ export class PlaybackGate {
     const { stream } = subject;
     const { playbackPolicy: policy } = stream;
     if (!isRestricted(policy)) return OPEN;
-    if (!isAllowedOrigin(policy, pageOriginOf(request.headers))) throw this.#refused(stream, 'origin_not_allowed');
+    if (!isAllowedOrigin(policy, pageOriginOf(request))) throw this.#refused(stream, 'origin_not_allowed');
     const ownerToken = this.#ownerTokenOf(request, { ...subject, policy, ticket });
     if (ownerToken !== undefined) return await this.#admitOwner(ownerToken, { ...subject, policy, ticket });
     switch (policy.type) {
