@@ -57,7 +57,7 @@ declare module 'fastify' {
 const MAX_KNOWN_GOOD = 10_000;
 
 /** What the hook needs. */
-export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'clock' | 'quotas'> {
+export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'tokens' | 'clock' | 'quotas'> {
   readonly findCredential: FindCredential;
   readonly rateLimit: RateLimit;
   readonly keyUse: Pick<KeyUse, 'note'>;
@@ -72,18 +72,23 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'cloc
  * An address that sent too many wrong keys gets 429, and its keys are not checked. A key that was valid from the same address before is
  * still checked. Otherwise one client with a stale key would lock out all others behind its NAT or proxy. A guesser gains nothing by this
  * exception.
+ *
+ * A token that a node issued is no guess, so it is checked in any case and never counts as a wrong key. A browser that wakes up may send one
+ * that has expired, in many requests at once.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
-  const { findCredential, throttle, clock, quotas, rateLimit, keyUse, prefix } = options;
+  const { findCredential, throttle, tokens, clock, quotas, rateLimit, keyUse, prefix } = options;
   const judge = new AccessJudge();
   const knownGood = new Set<string>();
   return async (request, reply) => {
     const presented = presentedKey(request);
     const pair = `${presented.hash()} ${request.ip}`;
+    const isToken = tokens.issued(presented);
     const isKnown = knownGood.has(pair);
-    const { waitS, found } = isKnown
-      ? { waitS: 0, found: await findCredential(presented) }
-      : await throttle.attempt(request.ip, () => findCredential(presented, request.ip));
+    const { waitS, found } =
+      isToken || isKnown
+        ? { waitS: 0, found: await findCredential(presented) }
+        : await throttle.attempt(request.ip, () => findCredential(presented, request.ip));
     if (waitS > 0) {
       throw new MillraceError(
         'too_many_attempts',
@@ -92,14 +97,14 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       );
     }
     if (found === undefined) {
-      if (isKnown) throttle.failed(request.ip);
+      if (isKnown && !isToken) throttle.failed(request.ip);
       knownGood.delete(pair);
       throw new MillraceError(
         'unauthenticated',
         'The API key is not valid; it may have been revoked. Use another one.',
       );
     }
-    if (!knownGood.has(pair)) {
+    if (!isKnown && !isToken) {
       if (knownGood.size >= MAX_KNOWN_GOOD) knownGood.clear();
       knownGood.add(pair);
     }

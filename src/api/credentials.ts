@@ -45,6 +45,7 @@ export function createFindCredential({
     const now = clock.now();
     const sessionId = tokens.read(presented, now);
     if (sessionId === undefined) {
+      if (tokens.issued(presented)) return undefined;
       const found = await store.apiKeys.byHash(presented.hash(), stranger);
       return found && { ...credentialOf(found.key, found.user), sessionId: undefined };
     }

@@ -14,16 +14,19 @@ it('a token names its session until its time is over', () => {
   const token = tokens.issue(id, ms(NOW + 1000));
   assert.equal(tokens.read(token, ms(NOW + 999)), id);
   assert.equal(tokens.read(token, ms(NOW + 1000)), undefined);
+  assert.equal(tokens.issued(token), true);
 });
 
 it('a token of another cluster, or changed in any character, names no session', () => {
   const token = tokens.issue(newBrowserSessionId(), ms(NOW + 1000)).reveal();
-  assert.equal(new BrowserTokens(newClusterSecret()).read(new Secret(token), NOW), undefined);
+  const others = new BrowserTokens(newClusterSecret());
+  assert.deepEqual([others.read(new Secret(token), NOW), others.issued(new Secret(token))], [undefined, false]);
   fc.assert(
     fc.property(fc.nat(token.length - 2), fc.constantFrom('0', 'a', 'Z', '.', '-'), (at, character) => {
       if (token[at] === character) return;
       const changed = token.slice(0, at) + character + token.slice(at + 1);
       assert.equal(tokens.read(new Secret(changed), NOW), undefined, changed);
+      assert.equal(tokens.issued(new Secret(changed)), false, changed);
     }),
   );
 });

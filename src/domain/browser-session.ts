@@ -69,11 +69,22 @@ export class BrowserTokens {
 
   /** The session that a token belongs to. Undefined when no node issued it, or its time is over. */
   read(token: Secret, now: Milliseconds): BrowserSessionId | undefined {
+    const issued = this.#verify(token);
+    return issued === undefined || issued.expiresAt <= now ? undefined : issued.id;
+  }
+
+  /** Whether a node issued a token, although its time or its session may be over. Whoever presents it does not guess. */
+  issued(token: Secret): boolean {
+    return this.#verify(token) !== undefined;
+  }
+
+  #verify(token: Secret): { readonly id: BrowserSessionId; readonly expiresAt: Milliseconds } | undefined {
     const [, id = '', expiry = '', signature = ''] = TOKEN.exec(token.reveal()) ?? [];
-    if (!isUuid(id) || ms(Number.parseInt(expiry, 36)) <= now) return undefined;
+    if (!isUuid(id)) return undefined;
     const given = Buffer.from(signature, 'base64url');
     const right = this.#sign(`${id}.${expiry}`);
-    return given.length === right.length && timingSafeEqual(given, right) ? (id as BrowserSessionId) : undefined;
+    if (given.length !== right.length || !timingSafeEqual(given, right)) return undefined;
+    return { id: id as BrowserSessionId, expiresAt: ms(Number.parseInt(expiry, 36)) };
   }
 
   #sign(contents: string): Buffer {

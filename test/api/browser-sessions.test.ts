@@ -84,6 +84,26 @@ test('a token is refused from the next request on after its session, its key or 
   assert.equal((await suspended.get('/stream')).json().code, 'user_suspended');
 });
 
+test('a token whose time or session is over is no wrong key, however often it is sent, and one that is right is never refused as a guess', async (t) => {
+  const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '2' });
+  const key = await api.makeKey('ana');
+  const [expired, ended] = [await browserOf(api, key.userId), await browserOf(api, key.userId)];
+  assert.equal((await ended.get('/stream')).statusCode, 200);
+  api.time.now += 600_000;
+  const fresh = await browserOf(api, key.userId, key);
+  const another = await browserOf(api, key.userId, key);
+  await api.store.browserSessions.end(ended.session.id, key.userId, someReceipt());
+  for (let count = 0; count < 5; count += 1) {
+    for (const browser of [expired, ended]) assert.equal((await browser.get('/stream')).statusCode, 401);
+  }
+  assert.equal((await fresh.get('/stream')).statusCode, 200);
+  const guess = { authorization: 'Bearer wrong' };
+  for (const status of [401, 401, 429]) {
+    assert.equal((await api.http.inject({ url: '/api/stream', headers: guess })).statusCode, status);
+  }
+  assert.equal((await another.get('/stream')).statusCode, 200);
+});
+
 test('sessions are listed to their user, and to admins who ask for that user', async (t) => {
   const api = await startApi(t);
   const admin = await api.makeKey('admin');

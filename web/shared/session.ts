@@ -34,12 +34,16 @@ export const signedIn = signal<SignedIn | null | undefined>(undefined);
 /** Why the user has been signed out, for the sign-in page. */
 export const signedOutBecause = signal<string | undefined>(undefined);
 
-let token: { readonly value: string; readonly until: number } | undefined;
+/**
+ * The token, and until when it is used by two clocks: `performance.now()` stands still while a machine sleeps, and `Date.now()` may be set
+ * back.
+ */
+let token: { readonly value: string; readonly until: number; readonly untilDate: number } | undefined;
 let renewing: Promise<string> | undefined;
 
 /** A token that is valid now. @throws {ApiError} 401 when nobody is signed in, which the frame shows by itself */
 export async function bearer(): Promise<string> {
-  if (token !== undefined && performance.now() < token.until) return token.value;
+  if (token !== undefined && performance.now() < token.until && Date.now() < token.untilDate) return token.value;
   renewing ??= renew().finally(() => {
     renewing = undefined;
   });
@@ -78,7 +82,8 @@ async function renew(): Promise<string> {
 
 function accept({ token: value, sessionId, user, key }: TokenAnswer): string {
   const who = { sessionId, user, ...(key && { key }) };
-  token = { value, until: performance.now() + LIFE_MS - RENEW_MS };
+  const usedMs = LIFE_MS - RENEW_MS;
+  token = { value, until: performance.now() + usedMs, untilDate: Date.now() + usedMs };
   if (JSON.stringify(signedIn.value) !== JSON.stringify(who)) signedIn.value = who;
   return value;
 }
