@@ -197,25 +197,43 @@ describe('behind nginx as deploy/nginx.conf sets it up', NEEDS_NGINX, () => {
   });
 });
 
-test('nginx as deploy/nginx.conf sets it up keeps nodes that answer 503 to some requests', NEEDS_NGINX, async () => {
-  await using parts = new AsyncDisposableStack();
-  const node = async () => {
-    const server = createServer((asked, answer) => {
-      answer.statusCode = asked.url?.startsWith('/api/') ? 503 : 200;
-      answer.end();
-    });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    parts.defer(() => void server.close());
-    return `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  };
-  const certificate = makeCertificate();
-  setDefaultCACertificates([...getCACertificates(), certificate.cert]);
-  const folder = parts.use(await temporaryFolder());
-  const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder.path, certificate);
-  const proxy = parts.use(await startDeployedNginx([await node(), await node()], { certFile, keyFile }));
-  for (let count = 0; count < 6; count++) assert.equal((await get(`${proxy.url}/api/stream`)).status, 503);
-  assert.equal((await get(`${proxy.url}/hls/a/index.m3u8`)).status, 200);
-});
+test(
+  'nginx as deploy/nginx.conf sets it up keeps nodes that answer 503 to some requests, and finds the node that has a file',
+  NEEDS_NGINX,
+  async () => {
+    await using parts = new AsyncDisposableStack();
+    const versions = ['former', 'new'] as const;
+    /** A node with the files of one version, to which nothing happens but that the API answers 503. */
+    const node = async (version: string) => {
+      const server = createServer((asked, answer) => {
+        const { url = '' } = asked;
+        const isMissing = url.includes('/assets/') && !url.includes(`/assets/${version}/`);
+        answer.statusCode = url.startsWith('/api/') ? 503 : isMissing ? 404 : 200;
+        answer.end();
+      });
+      await once(server.listen(0, '127.0.0.1'), 'listening');
+      parts.defer(() => void server.close());
+      return `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    };
+    const certificate = makeCertificate();
+    setDefaultCACertificates([...getCACertificates(), certificate.cert]);
+    const folder = parts.use(await temporaryFolder());
+    const { MILLRACE_TLS_CERT: certFile, MILLRACE_TLS_KEY: keyFile } = await writeCertificate(folder.path, certificate);
+    const proxy = parts.use(await startDeployedNginx(await Promise.all(versions.map(node)), { certFile, keyFile }));
+    for (let count = 0; count < 6; count++) assert.equal((await get(`${proxy.url}/api/stream`)).status, 503);
+    assert.equal((await get(`${proxy.url}/hls/a/index.m3u8`)).status, 200);
+    // Each page gets its files, whichever of the nodes has its version.
+    for (const folder of ['/play/assets', '/dashboard/assets', '/assets']) {
+      for (const version of versions) {
+        for (let count = 0; count < 6; count++) {
+          const { status } = await get(`${proxy.url}${folder}/${version}/page.js`);
+          assert.equal(status, 200, `${folder} ${version}`);
+        }
+      }
+      assert.equal((await get(`${proxy.url}${folder}/older/page.js`)).status, 404);
+    }
+  },
+);
 
 /** The attacker's address, as the proxy sees it. */
 const ATTACKER = '127.0.9.1';
