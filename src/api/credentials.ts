@@ -50,7 +50,7 @@ export function createFindCredential({
       return found && { ...credentialOf(found.key, found.user), sessionId: undefined };
     }
     const open = await store.browserSessions.byId(sessionId);
-    if (open === undefined || isOver(open.session, now)) return undefined;
+    if (open === undefined || isOver(open, now)) return undefined;
     const { key, user } = open;
     if (key !== undefined) return { ...credentialOf(key, user), sessionId };
     return { id: sessionId, name: LINK_SESSION_NAME, key: undefined, sessionId, access: undefined, user };

@@ -127,7 +127,7 @@ async function sessionOf(
 ): Promise<OpenBrowserSession | undefined> {
   const secret = cookies[name];
   const open = secret === undefined ? undefined : await store.browserSessions.byHash(new Secret(secret).hash(), ip);
-  return open === undefined || isOver(open.session, clock.now()) ? undefined : open;
+  return open === undefined || isOver(open, clock.now()) ? undefined : open;
 }
 
 /** The answer for the pages: the token for the API, and who is signed in. */

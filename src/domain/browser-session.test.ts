@@ -5,6 +5,7 @@ import { ms } from '#lib/units.ts';
 import { BrowserTokens, isOver, SESSION_IDLE_MS, SESSION_LIFE_MS } from './browser-session.ts';
 import { newBrowserSessionId, newUserId } from './ids.ts';
 import { newClusterSecret, Secret } from './secret.ts';
+import type { ApiKey } from './user.ts';
 
 const tokens = new BrowserTokens(newClusterSecret());
 const NOW = ms(1_795_175_107_399);
@@ -35,7 +36,7 @@ it('any text is read without an error', () => {
   fc.assert(fc.property(fc.string(), (text) => tokens.read(new Secret(text), NOW) === undefined));
 });
 
-it('a session is over after 12 hours without use, and after 30 days in any case', () => {
+it('a session is over after 12 hours without use, unless its key may only read, and after 30 days in any case', () => {
   const session = {
     id: newBrowserSessionId(),
     userId: newUserId(),
@@ -45,9 +46,26 @@ it('a session is over after 12 hours without use, and after 30 days in any case'
     lastSeen: NOW,
     address: '127.0.0.1',
   };
-  assert.equal(isOver(session, ms(NOW + SESSION_IDLE_MS - 1)), false);
-  assert.equal(isOver(session, ms(NOW + SESSION_IDLE_MS)), true);
-  const busy = { ...session, lastSeen: ms(NOW + SESSION_LIFE_MS - 1) };
+  const isOverAt = (sinceMs: number, key?: Pick<ApiKey, 'access'>) => isOver({ session, key }, ms(NOW + sinceMs));
+  assert.equal(isOverAt(SESSION_IDLE_MS - 1), false);
+  assert.equal(isOverAt(SESSION_IDLE_MS), true);
+  const keyOf = (...methods: (readonly string[] | undefined)[]) => ({
+    access: { rules: methods.map((each) => ({ resources: ['*'], ...(each && { methods: each }) })) },
+  });
+  for (const key of [
+    { access: undefined },
+    keyOf(),
+    keyOf([]),
+    keyOf(undefined),
+    keyOf(['*']),
+    keyOf(['get', 'publish']),
+    keyOf(['get'], ['patch']),
+  ]) {
+    assert.equal(isOverAt(SESSION_IDLE_MS, key), true, JSON.stringify(key));
+  }
+  assert.equal(isOverAt(SESSION_LIFE_MS - 1, keyOf(['get'], ['get'])), false);
+  assert.equal(isOverAt(SESSION_LIFE_MS, keyOf(['get'])), true);
+  const busy = { session: { ...session, lastSeen: ms(NOW + SESSION_LIFE_MS - 1) }, key: undefined };
   assert.equal(isOver(busy, ms(NOW + SESSION_LIFE_MS - 1)), false);
   assert.equal(isOver(busy, ms(NOW + SESSION_LIFE_MS)), true);
 });

@@ -5,8 +5,9 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { type ApiKeyId, type BrowserSessionId, isUuid, type UserId } from './ids.ts';
 import { Secret } from './secret.ts';
+import type { ApiKey } from './user.ts';
 
-/** Milliseconds without use after which a session has ended. */
+/** Milliseconds without use after which a session has ended, unless its key may only read. */
 export const SESSION_IDLE_MS = 12 * 3_600_000;
 /** Milliseconds after which a session has ended in any case. */
 export const SESSION_LIFE_MS = 30 * 24 * 3_600_000;
@@ -41,9 +42,26 @@ export interface SignInLink {
   readonly expiresAt: Milliseconds;
 }
 
-/** Whether a session has ended because of its age, or because it was not used. */
-export function isOver({ createdAt, lastSeen }: BrowserSession, now: Milliseconds): boolean {
-  return now >= createdAt + SESSION_LIFE_MS || now >= lastSeen + SESSION_IDLE_MS;
+/**
+ * Whether a session has ended because of its age, or because it was not used. One that may only read, such as that of a dock in OBS, stays
+ * for its whole life, so that somebody who streams once a day need not sign in each time.
+ * @param open.key the key that it was made with, unless that is revoked
+ */
+export function isOver(
+  {
+    session: { createdAt, lastSeen },
+    key,
+  }: { readonly session: BrowserSession; readonly key: Pick<ApiKey, 'access'> | undefined },
+  now: Milliseconds,
+): boolean {
+  if (now >= createdAt + SESSION_LIFE_MS) return true;
+  return now >= lastSeen + SESSION_IDLE_MS && !mayOnlyRead(key);
+}
+
+/** Whether every rule of a key names reading alone. */
+function mayOnlyRead(key: Pick<ApiKey, 'access'> | undefined): boolean {
+  const rules = key?.access?.rules ?? [];
+  return rules.length > 0 && rules.every(({ methods = [] }) => methods.length === 1 && methods[0] === 'get');
 }
 
 /** The form of a bearer token: the session's id, the end of its life, and a signature. */

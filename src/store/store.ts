@@ -245,7 +245,10 @@ export interface Store extends AsyncDisposable {
     seen(id: BrowserSessionId, at: Milliseconds, address: string): Promise<void>;
     /** Ends a session. Returns whether there was such a session. */
     end(id: BrowserSessionId, scope: Scope, receipt: Receipt): Promise<boolean>;
-    /** Deletes the sessions that have ended because of their age. Returns how many. */
+    /**
+     * Deletes the sessions that have ended because of their age. Returns how many. Sessions of keys with rules stay until they are too old,
+     * although they may have ended before.
+     */
     deleteOver(now: Milliseconds): Promise<number>;
     /** Stores the sign-in link of a user, and makes an older link of the user invalid. */
     putLink(link: SignInLink, receipt: Receipt): Promise<void>;

@@ -54,6 +54,24 @@ test('a session made with a limited key may do what the key may, and nothing els
   }
 });
 
+test('a session made with a key that may only read goes on after days without use, and one of the same user with a link does not', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ana', 'dock', undefined, [{ resources: ['*'], methods: ['get'] }]);
+  const dock = await browserOf(api, key.userId, key);
+  const desk = await browserOf(api, key.userId);
+  api.time.now += 3 * SESSION_IDLE_MS;
+  const tokens = new BrowserTokens(await api.store.nodes.clusterSecret());
+  const ask = async ({ session }: typeof dock) => {
+    const token = tokens.issue(session.id, ms(api.time.now + 1000)).reveal();
+    return await api.http.inject({ url: '/api/browser-session', headers: { authorization: `Bearer ${token}` } });
+  };
+  assert.equal((await ask(desk)).statusCode, 401);
+  assert.deepEqual(
+    (await ask(dock)).json().map(({ id }: { id: string }) => id),
+    [dock.session.id],
+  );
+});
+
 test('a token is refused from the next request on after its session, its key or its user has ended, and when its time is over', async (t) => {
   const api = await startApi(t);
   const admin = await api.makeKey('admin');

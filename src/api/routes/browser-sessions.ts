@@ -14,7 +14,8 @@ import { browserSessionIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { isOver } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { type BrowserSessionId, isUuid } from '#domain/ids.ts';
+import { type ApiKeyId, type BrowserSessionId, isUuid } from '#domain/ids.ts';
+import type { ApiKey } from '#domain/user.ts';
 import { Type } from '#lib/schema.ts';
 
 const list = {
@@ -39,8 +40,11 @@ export const listBrowserSessions: ApiRoute = (api, context) => {
       readPage(request.query as RawQuery, 'browser-session'),
     );
     linkNext(request, reply, context, { path: '/browser-session', list: 'browser-session', next: page.next });
+    const keyIds = new Set(page.rows.flatMap(({ keyId }) => keyId ?? []));
+    const keys = new Map<ApiKeyId, ApiKey | undefined>();
+    for (const id of keyIds) keys.set(id, await context.store.apiKeys.get(id, scope));
     return page.rows
-      .filter((session) => !isOver(session, at))
+      .filter((session) => !isOver({ session, key: session.keyId && keys.get(session.keyId) }, at))
       .map(({ id, userId, keyId, createdAt, lastSeen, address }) => ({
         id,
         kind: 'browser-session' as const,

@@ -80,7 +80,7 @@ export class RightsDirectory {
     const id = name.slice(1);
     if (name.startsWith('b')) {
       const open = await store.browserSessions.byId(id as BrowserSessionId);
-      return open === undefined || isOver(open.session, clock.now()) ? undefined : open.user;
+      return open === undefined || isOver(open, clock.now()) ? undefined : open.user;
     }
     const key = await store.apiKeys.get(id as ApiKeyId, 'everyone');
     return key && (await store.users.get(key.userId));

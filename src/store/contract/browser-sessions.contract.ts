@@ -93,12 +93,23 @@ export function browserSessionsContract(name: string, open: OpenStore): void {
     });
 
     it('deletes the sessions that are over because of their age', async () => {
-      const { store } = fixture;
+      const { store, user } = fixture;
+      const reading = someKey(user, {
+        name: 'reading',
+        access: { rules: [{ resources: ['stream'], methods: ['get'] }] },
+      });
+      const unlimited = someKey(user, { name: 'unlimited' });
+      for (const key of [reading, unlimited]) await store.apiKeys.create(key, someReceipt());
+      const lastSeen = ms(NOW - SESSION_IDLE_MS - 1);
+      const kept = await create({ lastSeen, createdAt: lastSeen, keyId: reading.id });
+      const ofKey = await create({ lastSeen, createdAt: lastSeen, keyId: unlimited.id });
       const idle = await create({ lastSeen: ms(NOW - SESSION_IDLE_MS - 1), createdAt: ms(NOW - SESSION_IDLE_MS - 1) });
       const old = await create({ createdAt: ms(NOW - SESSION_LIFE_MS - 1) });
       const good = await create();
-      assert.ok((await store.browserSessions.deleteOver(NOW)) >= 2);
+      assert.ok((await store.browserSessions.deleteOver(NOW)) >= 3);
       assert.equal(await store.browserSessions.byId(idle.id), undefined);
+      assert.equal(await store.browserSessions.byId(ofKey.id), undefined);
+      assert.deepEqual((await store.browserSessions.byId(kept.id))?.session, kept);
       assert.equal(await store.browserSessions.byId(old.id), undefined);
       assert.deepEqual((await store.browserSessions.byId(good.id))?.session, good);
     });

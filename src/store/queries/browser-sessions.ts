@@ -91,11 +91,21 @@ export function browserSessionQueries(db: Kysely<Database>) {
       return db.deleteFrom('browser_sessions').where('user_id', '=', user_id).where('id', 'not in', newest);
     }),
 
-    deleteOver: prepare((args: { idle_since: Milliseconds; begun_by: Milliseconds }) =>
-      db
+    /** Sessions whose key has rules stay until they are too old, because whether they may be idle depends on the rules. */
+    deleteOver: prepare((args: { idle_since: Milliseconds; begun_by: Milliseconds }) => {
+      const ruled = db.selectFrom('api_keys').select('id').where('access', 'is not', null);
+      return db
         .deleteFrom('browser_sessions')
-        .where((eb) => eb.or([eb('last_seen', '<', args.idle_since), eb('created_at', '<', args.begun_by)])),
-    ),
+        .where((eb) =>
+          eb.or([
+            eb('created_at', '<', args.begun_by),
+            eb.and([
+              eb('last_seen', '<', args.idle_since),
+              eb.or([eb('key_id', 'is', null), eb('key_id', 'not in', ruled)]),
+            ]),
+          ]),
+        );
+    }),
 
     /** Makes the link of a user, in place of an older one. */
     putLink: prepare((row: SignInLinksTable) =>
