@@ -17,6 +17,7 @@ import { adviceFor } from '../parts/advice.ts';
 import { END_WORDS } from '../parts/end-words.ts';
 import { sessionList } from '../parts/session-list.ts';
 import { Thumbnail } from '../parts/thumbnail.tsx';
+import { needingAttention } from './attention.ts';
 
 const EVERY_MS = 10_000;
 /** The most live streams that are shown. */
@@ -48,7 +49,7 @@ export function Home() {
   }
   if (!hasStreams.current) return <Welcome />;
   const rows = streams.value;
-  const sick = rows.filter(({ isHealthy }) => isHealthy === false);
+  const attention = needingAttention(rows, ended.value ?? []);
   const past = (ended.value ?? []).filter(({ phase }) => phase === 'ended').slice(0, 6);
   return (
     <>
@@ -65,10 +66,13 @@ export function Home() {
           </>
         }
       />
-      {sick.length > 0 && (
+      {attention.isAny && (
         <Card title="Needs attention">
           <div class="stack tight">
-            {sick.map((stream) => (
+            {attention.lost.map((session) => (
+              <LostEncoder key={session.id} session={session} />
+            ))}
+            {attention.sick.map((stream) => (
               <Attention key={stream.id} stream={stream} />
             ))}
           </div>
@@ -90,7 +94,7 @@ export function Home() {
               title="Nobody is live"
               action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
             >
-              Streams appear here the moment an encoder starts. {sick.length === 0 && 'Nothing needs your attention.'}
+              Streams appear here the moment an encoder starts. {!attention.isAny && 'Nothing needs your attention.'}
             </Empty>
           </Card>
         ) : (
@@ -160,6 +164,27 @@ function Welcome() {
         </ButtonLink>
       </div>
     </>
+  );
+}
+
+/** A session that ends unless its encoder comes back. */
+function LostEncoder({ session: { name, parentId, lastSeen } }: { readonly session: Session }) {
+  return (
+    <Message
+      tone="bad"
+      title={
+        <a href={hrefOf(`/streams/${parentId}`)} dir="auto">
+          {name}
+        </a>
+      }
+      action={
+        <span class="small soft">
+          <Ago at={lastSeen} />
+        </span>
+      }
+    >
+      The encoder was lost. If it does not come back soon, the session ends.
+    </Message>
   );
 }
 
