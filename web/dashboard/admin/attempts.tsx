@@ -4,12 +4,12 @@
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { sentence } from '../../shared/format.ts';
-import { hrefOf } from '../../shared/router.ts';
 import type { Attempt } from '../../shared/types.ts';
 import { ListCard } from '../../shared/ui/list.tsx';
 import { Ago, Empty } from '../../shared/ui/parts.tsx';
 import type { Column } from '../../shared/ui/table.tsx';
 import { encoderTitle } from '../parts/encoder-name.ts';
+import { StreamName } from '../parts/stream-name.tsx';
 
 const EVERY_MS = 5000;
 
@@ -37,14 +37,8 @@ export function Attempts() {
 const COLUMNS: readonly Column<Attempt>[] = [
   { name: 'Encoder', dir: 'auto', cell: ({ encoder }) => encoderTitle(encoder) },
   { name: 'From', kind: 'soft', cell: ({ address }) => address },
-  {
-    name: 'Why',
-    cell: ({ message, streamId }) => (
-      <>
-        {sentence(message)} {streamId !== undefined && <a href={hrefOf(`/streams/${streamId}`)}>Open the stream</a>}
-      </>
-    ),
-  },
+  { name: 'Stream', cell: ({ streamId }) => streamId !== undefined && <StreamName id={streamId} isAnybodys /> },
+  { name: 'Why', cell: ({ message }) => sentence(message) },
   { name: 'Times', cell: ({ count }) => count },
   { name: 'Last', kind: 'soft', cell: ({ lastAt }) => <Ago at={lastAt} /> },
 ];

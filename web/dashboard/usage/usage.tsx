@@ -6,12 +6,13 @@ import { get, send, serverNow } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, count, date } from '../../shared/format.ts';
 import { signedIn } from '../../shared/session.ts';
-import type { Stream, UsageMetric, UsageSum, User } from '../../shared/types.ts';
+import type { UsageMetric, UsageSum, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Tabs } from '../../shared/ui/choice.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Card, Empty, PageHead, Stat } from '../../shared/ui/parts.tsx';
-import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
+import { type Column, DataTable } from '../../shared/ui/table.tsx';
+import { StreamName } from '../parts/stream-name.tsx';
 import { DAY_MS, dayRows, minutesWords, totalOf } from './sums.ts';
 import { wholeSpan } from './whole-span.ts';
 
@@ -147,7 +148,7 @@ export function Usage() {
             <Card title="By stream" flush note="Those that delivered most.">
               <DataTable
                 caption="Usage by stream"
-                columns={STREAM_COLUMNS}
+                columns={streamColumns(whose === 'all')}
                 rows={byStream.value}
                 keyOf={({ streamId }) => streamId}
               />
@@ -176,8 +177,8 @@ const COUNT_COLUMNS: readonly Column<UsageSum>[] = [
   { name: 'Delivered', kind: 'end', cell: ({ deliveredBytes }) => bytes(deliveredBytes) },
 ];
 
-const STREAM_COLUMNS: readonly Column<UsageSum>[] = [
-  { name: 'Stream', cell: ({ streamId = '' }) => <StreamName id={streamId} /> },
+const streamColumns = (isAnybodys: boolean): readonly Column<UsageSum>[] => [
+  { name: 'Stream', cell: ({ streamId = '' }) => <StreamName id={streamId} isAnybodys={isAnybodys} /> },
   ...COUNT_COLUMNS,
 ];
 
@@ -189,11 +190,4 @@ const USER_COLUMNS: readonly Column<UsageSum>[] = [
 function UserName({ id }: { readonly id: string }) {
   const user = useData(`user ${id}`, (signal) => get<User>(`/user/${id}`, { signal }));
   return user.value === undefined ? <code class="small">{id}</code> : <bdi class="strong">{user.value.name}</bdi>;
-}
-
-/** The name of a stream; its id when it was deleted. */
-function StreamName({ id }: { readonly id: string }) {
-  const stream = useData(`name ${id}`, (signal) => get<Stream>(`/stream/${id}`, { signal }));
-  if (stream.value === undefined) return <code class="small">{id}</code>;
-  return <NameLink to={`/streams/${id}`}>{stream.value.name}</NameLink>;
 }
