@@ -6,6 +6,7 @@ import { execFile } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
 import { run } from '../cli/millrace.ts';
+import { ApiClient } from '../support/api-client.ts';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { startServer } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -483,6 +484,51 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.equal(await rows.count(), 300);
     assert.deepEqual(errors, []);
     await server.api.request('DELETE', '/stream', { ids });
+  });
+
+  test('an event that comes while older ones are being loaded is shown', async () => {
+    const made = await server.api.createStream();
+    const change = (fields: object) => server.api.request('PATCH', `/stream/${made.id}`, fields);
+    for (let count = 0; count < 30; count += 1) await change({ name: `name ${count}` });
+    await using watched = await openSignedIn(`/streams/${made.id}`);
+    const { page } = watched;
+    const shown = page.locator('.timeline li');
+    await shown.nth(24).waitFor();
+    const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    let asked = 0;
+    await page.route(new RegExp(`/api/event\\?.*${made.id}`), async (route) => {
+      asked += 1;
+      await answers[asked - 1]?.promise;
+      await route.continue();
+    });
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await waitFor(() => asked === 1, { what: 'the request for older events' });
+    await change({ record: true });
+    await waitFor(() => asked === 2, { what: 'the request for the new event' });
+    answers[0]!.resolve();
+    await shown.nth(25).waitFor();
+    answers[1]!.resolve();
+    await page.getByText('Changed: record.').waitFor();
+    await shown.nth(25).waitFor();
+  });
+
+  test('an admin sees the names of streams of others, without links that lead nowhere', async () => {
+    const created = await server.api.request('POST', '/user', { name: 'somebody' });
+    const { id: userId } = (await created.json()) as { id: string };
+    const token = await server.api.request('POST', '/api-token', { name: 'key', userId });
+    const theirs = new ApiClient(`${server.url}/api`, ((await token.json()) as { key: string }).key);
+    const { id: theirId } = await theirs.createStream({ name: 'the show of somebody' });
+    await using watched = await openSignedIn('/');
+    const { page } = watched;
+    const attempt = { reason: 'x', message: 'why', protocol: 'rtmp', address: '::1', isFromHere: false, count: 1 };
+    const at = { firstAt: Date.now(), lastAt: Date.now() };
+    await page.route('**/api/attempt?all=1', (route) =>
+      route.fulfill({ json: [theirId, stream.id].map((streamId) => ({ ...attempt, ...at, streamId })) }),
+    );
+    await page.goto(url('/admin'));
+    await page.getByRole('link', { name: 'the evening show' }).waitFor();
+    await page.getByText('the show of somebody').waitFor();
+    assert.equal(await page.getByRole('link', { name: 'the show of somebody' }).count(), 0);
   });
 
   test('events that do not stop never keep a page from showing what it reads, however slow that is', async () => {

@@ -31,6 +31,15 @@ const SPACING_MS = 150;
 /** How long a load may take. The next one may find a connection that works. */
 const LIMIT_MS = 20_000;
 
+/** What {@link useData} has. */
+interface State<Value> {
+  readonly key: string;
+  readonly value: Value | undefined;
+  readonly error: unknown;
+  /** Whether a load was given up for the value, so that it must be loaded again. */
+  readonly mayBeOld?: boolean;
+}
+
 /** A load that is under way. */
 interface Loading {
   readonly abort: AbortController;
@@ -47,7 +56,7 @@ export function useData<Value>(
   load: (signal: AbortSignal) => Promise<Value>,
   refresh: Refresh = {},
 ): Data<Value> {
-  const [state, setState] = useState<{ key: string; value: Value | undefined; error: unknown }>({
+  const [state, setState] = useState<State<Value>>({
     key,
     value: undefined,
     error: undefined,
@@ -78,6 +87,11 @@ export function useData<Value>(
     reload();
     return () => loading.current?.abort.abort();
   }, [reload]);
+
+  // Only now does a list know which of its pages are shown.
+  useEffect(() => {
+    if (state.mayBeOld) reload();
+  }, [state, reload]);
 
   const { everyMs } = refresh;
   useEffect(() => {
@@ -125,9 +139,9 @@ export function useData<Value>(
     error: current.error,
     reload,
     put: (value) => {
-      // What is being loaded may be older.
+      // What is being loaded may be older. It may also have what this value lacks, such as the event that asked for it.
       loading.current?.abort.abort();
-      setState({ key, value, error: undefined });
+      setState({ key, value, error: undefined, mayBeOld: loading.current !== undefined });
     },
   };
 }
