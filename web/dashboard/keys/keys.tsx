@@ -3,8 +3,8 @@
  */
 import { useState } from 'preact/hooks';
 import { change, list } from '../../shared/api.ts';
+import { changeEach } from '../../shared/change-each.ts';
 import { usePages } from '../../shared/data.ts';
-import { ApiError } from '../../shared/errors.ts';
 import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
@@ -251,12 +251,9 @@ function Browsers() {
     const all = await list<BrowserSession>('/browser-session?limit=1000');
     const others = all.rows.filter(({ isCurrent }) => !isCurrent);
     const sent = others.map(({ id }) => ['DELETE', `/browser-session/${id}`] as const);
-    for (const each of sent) {
-      await change(...each).catch((error: unknown) => {
-        // A session that has ended meanwhile is signed out as well.
-        if (!(error instanceof ApiError && error.status === 404)) throw error;
-      });
-    }
+    // A session that has ended meanwhile is signed out as well.
+    const { error } = await changeEach(sent, (each) => change(...each));
+    if (error !== undefined) throw error;
     toastDone('All other browsers are signed out.', ...sent);
     sessions.reload();
   };

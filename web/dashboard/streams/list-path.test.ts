@@ -17,7 +17,10 @@ test('a search asks for a part of the name and the state, whatever is typed', ()
 test('those that are live among many streams are asked for together, counted and named', () => {
   assert.equal(LIVE_STREAMS.replace(/&.*/, ''), '/stream?limit=1000');
   assert.equal(filtersOf(LIVE_STREAMS), '[{"id":"isActive","value":true}]');
-  assert.equal(liveWords([]), 'None of them is live.');
-  assert.equal(liveWords(['a']), '1 of them is live now: a.');
-  assert.equal(liveWords(['a', 'b', 'c', 'd', 'e']), '5 of them are live now: a, b, c and 2 more.');
+  assert.equal(liveWords([], true), 'None of them is live.');
+  assert.equal(liveWords(['a'], true), '1 of them is live now: a.');
+  assert.equal(liveWords(['a', 'b', 'c', 'd', 'e'], true), '5 of them are live now: a, b, c and 2 more.');
+  // There are more live streams than were read.
+  assert.equal(liveWords([], false), 'Some of them may be live.');
+  assert.equal(liveWords(['a', 'b'], false), 'At least 2 of them are live now: a, b.');
 });

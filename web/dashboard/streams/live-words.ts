@@ -5,10 +5,14 @@ import { count } from '../../shared/format.ts';
 
 const MAX_NAMES = 3;
 
-/** The sentence. @param names the names of the streams that are live */
-export function liveWords(names: readonly string[]): string {
-  if (names.length === 0) return 'None of them is live.';
+/**
+ * The sentence.
+ * @param names the names of the streams that are live
+ * @param areAll whether these are all that are
+ */
+export function liveWords(names: readonly string[], areAll: boolean): string {
+  if (names.length === 0) return areAll ? 'None of them is live.' : 'Some of them may be live.';
   const more = names.length - MAX_NAMES;
   const listed = names.slice(0, MAX_NAMES).join(', ') + (more > 0 ? ` and ${more} more` : '');
-  return `${count(names.length, 'of them is', 'of them are')} live now: ${listed}.`;
+  return `${areAll ? '' : 'At least '}${count(names.length, 'of them is', 'of them are')} live now: ${listed}.`;
 }

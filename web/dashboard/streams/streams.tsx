@@ -3,8 +3,10 @@
  */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { change, list } from '../../shared/api.ts';
+import { changeEach } from '../../shared/change-each.ts';
 import type { ApiChange } from '../../shared/curl.ts';
 import { useData, usePages } from '../../shared/data.ts';
+import { sentenceOf } from '../../shared/errors.ts';
 import { bitrate, count } from '../../shared/format.ts';
 import { go, hrefOf, place } from '../../shared/router.ts';
 import type { Stream } from '../../shared/types.ts';
@@ -63,15 +65,20 @@ export function Streams() {
   };
   const suspending = (suspended: boolean) =>
     [...chosen].map((id) => ['PATCH', `/stream/${id}/suspended`, { suspended }] as const);
+  /** Suspends or resumes the chosen streams. Those for which that failed stay chosen. */
+  const suspend = async (suspended: boolean) => {
+    const sent = suspending(suspended);
+    const { done: changed, left, error } = await changeEach(sent, (each) => change(...each));
+    const words = `${count(changed.length, 'stream')} ${suspended ? 'suspended' : 'resumed'}.`;
+    if (changed.length > 0 || left.length === 0) done(words, ...changed);
+    if (left.length === 0) return;
+    setChosen(new Set([...chosen].filter((_, index) => left.includes(sent[index]!))));
+    throw new Error(`${count(left.length, 'stream')} could not be changed, and stay chosen. ${sentenceOf(error)}`);
+  };
   const done = (text: string, ...sent: readonly ApiChange[]) => {
     toastDone(text, ...sent);
     setChosen(new Set());
     streams.reload();
-  };
-  const resume = async () => {
-    const sent = suspending(false);
-    for (const each of sent) await change(...each);
-    done(`${count(chosen.size, 'stream')} resumed.`, ...sent);
   };
   return (
     <>
@@ -106,7 +113,7 @@ export function Streams() {
                 <Button small icon="pause" onPress={() => setAsked('suspend')}>
                   Suspend
                 </Button>
-                <Button small icon="play" onPress={resume}>
+                <Button small icon="play" onPress={() => suspend(false)}>
                   Resume
                 </Button>
                 <Button small icon="trash" onPress={() => setAsked('delete')}>
@@ -167,7 +174,7 @@ export function Streams() {
           action="Suspend"
           onClose={() => setAsked(undefined)}
           changes={suspending(true)}
-          onDone={() => done(`${count(chosen.size, 'stream')} suspended.`, ...suspending(true))}
+          send={() => suspend(true)}
         >
           <p>
             Their encoders are disconnected and refused, and viewers cannot watch, until you resume them.{' '}
@@ -198,7 +205,9 @@ export function Streams() {
 function LiveAmong({ ids }: { readonly ids: ReadonlySet<string> }) {
   const live = useData('live among chosen', (signal) => list<Stream>(LIVE_STREAMS, { signal }));
   if (live.value === undefined) return <>{live.error !== undefined && 'Some of them may be live.'}</>;
-  return <>{liveWords(live.value.rows.filter(({ id }) => ids.has(id)).map(({ name }) => name))}</>;
+  const { rows, next } = live.value;
+  const names = rows.filter(({ id }) => ids.has(id)).map(({ name }) => name);
+  return <>{liveWords(names, next === undefined)}</>;
 }
 
 const COLUMNS: readonly Column<Stream>[] = [

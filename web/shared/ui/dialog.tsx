@@ -161,6 +161,7 @@ export function Confirm({
   action,
   typed,
   changes,
+  send,
   onDone,
   onClose,
 }: {
@@ -172,15 +173,17 @@ export function Confirm({
   readonly typed?: string;
   /** What is sent to the API, one after another. */
   readonly changes: readonly ApiChange[];
+  /** Sends them otherwise. */
+  readonly send?: () => Promise<unknown>;
   /** Called with the last answer. */
-  readonly onDone: (answer: unknown) => void;
+  readonly onDone?: (answer: unknown) => void;
   readonly onClose: () => void;
 }) {
   const [text, setText] = useState('');
   const form = useForm(async () => {
-    let answer: unknown;
-    for (const each of changes) answer = await change(...each);
-    onDone(answer);
+    let answer = await send?.();
+    for (const each of send ? [] : changes) answer = await change(...each);
+    onDone?.(answer);
     onClose();
   });
   const isReady = typed === undefined || text === typed;
