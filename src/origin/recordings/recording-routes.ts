@@ -214,10 +214,12 @@ class RecordingAnswers {
 
   /** @throws {MillraceError} `playback_unauthorized` when only the owner may watch for now, and the request is not the owner's */
   async #mustBeWatchable(request: FastifyRequest, found: FoundRecording): Promise<void> {
-    if (!this.#isForOwner(found) || (await this.#options.isOwner(request, found.asset.userId))) return;
+    if (!this.#isForOwner(found)) return;
+    if (await this.#options.isOwner(request, found.asset.userId)) return;
+    if (await this.#context.gate.isOwners(request, found.subject)) return;
     throw new MillraceError(
       'playback_unauthorized',
-      'This recording still runs; until it has ended, only its owner may watch it, with an API key.',
+      'This recording still runs; until it has ended, only its owner may watch it, with an API key or an owner token.',
     );
   }
 

@@ -11,6 +11,7 @@ import { MillraceError } from '#domain/errors.ts';
 import {
   type AssetId,
   type MediaPath,
+  newApiKeyId,
   newMediaPath,
   newNodeId,
   newPlaybackId,
@@ -18,6 +19,7 @@ import {
   newUserId,
   type PlaybackId,
 } from '#domain/ids.ts';
+import { OwnerTokens } from '#domain/owner-token.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
 import { Secret } from '#domain/secret.ts';
@@ -273,6 +275,8 @@ async function setUp(
       store: {
         streams: { byPlaybackId: async () => stream },
         signingKeys: { ofUser: async () => ({ rows: [pair.key], next: undefined }) },
+        apiKeys: { get: async () => ({ userId }) },
+        users: { get: async () => ({ id: userId, isAdmin: false, suspended: false }) },
       } as never,
       secret: CLUSTER_SECRET,
       clock: systemClock,
@@ -645,6 +649,22 @@ test('with DVR off, a running recording is only for its owner, and is for all af
     `/hls/${owned.stream.playbackId}/recording.json`,
   ]) {
     assert.equal((await owned.ask(url)).headers['cache-control'], 'private, no-store', url);
+  }
+  // A video element sends no header, so the token of the owner counts in the address of an MP4 and its playlist.
+  const shown = await setUp(t, { dvr: 'off', isRunning: true });
+  const tokenUntil = (expiresAt: number) =>
+    new OwnerTokens(CLUSTER_SECRET)
+      .issue(shown.asset.playbackId, { credential: { keyId: newApiKeyId() }, expiresAt: ms(expiresAt) })
+      .reveal();
+  for (const [file, token, answer] of [
+    [`source.mp4?to=${at(240)}`, tokenUntil(Date.now() + 60_000), 200],
+    ['source.m3u8?', tokenUntil(Date.now() + 60_000), 200],
+    ['source.m3u8?', tokenUntil(Date.now() - 1), 401],
+    ['source.m3u8?', `${tokenUntil(Date.now() + 60_000)}x`, 401],
+  ] as const) {
+    const { statusCode, headers } = await shown.ask(`${shown.folder}/${file}&jwt=${token}`);
+    assert.equal(statusCode, answer, file);
+    assert.ok(String(headers['cache-control']).includes('no-store'));
   }
   assert.deepEqual(await status({}), [200, 200, 200, 200]);
   const clip = { kind: 'clip', path: newMediaPath(), fromMs: at(60), untilMs: at(90) } as const;

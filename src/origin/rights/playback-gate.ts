@@ -8,7 +8,7 @@
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
-import { isOwnerToken, OwnerTokens } from '#domain/owner-token.ts';
+import { isOwnerToken, type OwnerClaim, OwnerTokens } from '#domain/owner-token.ts';
 import { isRestricted, type PlaybackPolicy, type RefusalReason } from '#domain/playback-policy.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -121,6 +121,14 @@ export class PlaybackGate {
     }
   }
 
+  /** Whether a request shows a token of the owner that is valid now, also where the policy needs none. @throws {MillraceError} `store_unavailable` */
+  async isOwners(request: FastifyRequest, { stream, tokensFor }: PlaybackSubject): Promise<boolean> {
+    const { token } = credentialsOf(request);
+    const claim = token === undefined ? undefined : this.#claimOf(tokensFor, token);
+    if (claim === undefined || this.#options.clock.now() >= claim.expiresAt) return false;
+    return await this.#directory.isOwner(claim.credential, stream.userId);
+  }
+
   /** The policy of a stream whose media can only be fetched with proofs. Undefined for a public stream. */
   async restriction(playbackId: PlaybackId): Promise<PlaybackPolicy | undefined> {
     const policy = (await this.#directory.stream(playbackId))?.playbackPolicy;
@@ -172,12 +180,15 @@ export class PlaybackGate {
 
   /** Admits the owner under every type of policy. Pages of other origins are refused before, as for viewers. */
   async #admitOwner(ownerToken: string, { stream, policy, playbackId, tokensFor }: Asked): Promise<PlaybackAdmission> {
-    const claims = tokensFor.map((id) => this.#ownerTokens.read(id, ownerToken));
-    const claim = claims.find((each) => each !== undefined);
+    const claim = this.#claimOf(tokensFor, ownerToken);
     if (claim === undefined) throw this.#refused(stream, 'wrong_signature');
     if (this.#options.clock.now() >= claim.expiresAt) throw this.#refused(stream, 'expired');
     if (!(await this.#directory.isOwner(claim.credential, stream.userId))) throw this.#refused(stream, 'disabled_key');
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { ownerToken }) };
+  }
+
+  #claimOf(playbackIds: readonly PlaybackId[], token: string): OwnerClaim | undefined {
+    return playbackIds.map((id) => this.#ownerTokens.read(id, token)).find((claim) => claim !== undefined);
   }
 
   async #admitByToken(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {

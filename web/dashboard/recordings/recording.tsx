@@ -2,8 +2,8 @@
  * One recording or clip: plays it, downloads it, and cuts clips of it.
  */
 import { useRef, useState } from 'preact/hooks';
-import { change, get, list } from '../../shared/api.ts';
-import { useData } from '../../shared/data.ts';
+import { change, get } from '../../shared/api.ts';
+import { useData, usePages } from '../../shared/data.ts';
 import { bytes, clock, codecName, dateTime, duration } from '../../shared/format.ts';
 import { needsToken, tokenQuery, useOwnerToken } from '../../shared/owner-token.ts';
 import { go, hrefOf } from '../../shared/router.ts';
@@ -12,9 +12,8 @@ import { Button, ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyCurl, CopyField } from '../../shared/ui/copy.tsx';
 import { Confirm } from '../../shared/ui/dialog.tsx';
 import { FormFailure, TextField, useForm } from '../../shared/ui/form.tsx';
-import { Waiting } from '../../shared/ui/list.tsx';
+import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Card, Empty, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
-import { DataTable } from '../../shared/ui/table.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 import type { PageProps } from '../pages.ts';
 import { watchUrl } from '../parts/watch.tsx';
@@ -38,16 +37,16 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
     },
     { everyMs: isGrowing ? GROWING_MS : undefined },
   );
-  const clips = useData(
-    `clips of ${id}`,
-    async (signal) => (await list<Asset>(`/asset/${id}/clips?limit=50`, { signal })).rows,
-  );
+  const clips = usePages<Asset>(`/asset/${id}/clips?limit=50`, { on: ({ type }) => type.startsWith('asset.') });
   const asset = data.value;
   const playback = useData(`policy of asset ${asset?.playbackId}`, async (signal) =>
     asset === undefined ? undefined : await get<Playback>(`/playback/${asset.playbackId}`, { signal }),
   );
   const isJudged = playback.value !== undefined || playback.error !== undefined;
-  const token = useOwnerToken(`/asset/${id}`, needsToken(playback.value?.meta.playbackPolicy));
+  // While a recording runs, the server may be set up to show it only to its owner. Afterwards the address stays, so that the video goes on.
+  const hasGrown = useRef(false);
+  hasGrown.current ||= isGrowing;
+  const token = useOwnerToken(`/asset/${id}`, hasGrown.current || needsToken(playback.value?.meta.playbackPolicy));
   if (asset === undefined) return <Waiting data={data} lines={8} />;
   const { videoSpec, source } = asset;
   const isClip = source.type === 'clip';
@@ -116,9 +115,7 @@ export function RecordingPage({ params: { id = '' } }: PageProps) {
         </div>
       </div>
       {!isClip && clips.value !== undefined && clips.value.length > 0 && (
-        <Card title="Clips" flush>
-          <DataTable caption="Clips of this recording" columns={CLIP_COLUMNS} rows={clips.value} />
-        </Card>
+        <ListCard title="Clips" data={clips} caption="Clips of this recording" columns={CLIP_COLUMNS} />
       )}
       {isDeleting && (
         <Confirm
