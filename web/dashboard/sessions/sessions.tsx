@@ -32,6 +32,7 @@ export function Sessions() {
     on: ({ type }) => type.startsWith('session.'),
   });
   const rows = sessions.value;
+  const isFiltered = query.size > 1;
   const choose = (wanted: string) => {
     const next = new URLSearchParams({
       ...(streamId !== null && { stream: streamId }),
@@ -58,13 +59,21 @@ export function Sessions() {
         data={sessions}
         lines={6}
         empty={
-          <Empty
-            icon="history"
-            title="No session yet"
-            action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
-          >
-            When a stream is live, its session appears here, and stays with its numbers after the end.
-          </Empty>
+          isFiltered ? (
+            <Empty
+              icon="search"
+              title="No session matches"
+              action={<Button onPress={() => go('/sessions', 'replace')}>Show all sessions</Button>}
+            />
+          ) : (
+            <Empty
+              icon="history"
+              title="No session yet"
+              action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
+            >
+              When a stream is live, its session appears here, and stays with its numbers after the end.
+            </Empty>
+          )
         }
         caption="Sessions"
         columns={COLUMNS}

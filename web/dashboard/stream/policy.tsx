@@ -10,6 +10,7 @@ import { Button } from '../../shared/ui/button.tsx';
 import { type Choice, Choices } from '../../shared/ui/choice.tsx';
 import { FormDialog } from '../../shared/ui/dialog.tsx';
 import { SelectField, TextField, useForm } from '../../shared/ui/form.tsx';
+import { Waiting } from '../../shared/ui/list.tsx';
 import { Card } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
 
@@ -74,7 +75,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const [webhookId, setWebhookId] = useState(stream.playbackPolicy?.webhookId ?? '');
   const [origins, setOrigins] = useState((stream.playbackPolicy?.allowedOrigins ?? []).join(' '));
   const webhooks = useData('policy webhooks', (signal) =>
-    list<{ id: string; name: string }>('/webhook?limit=100', { signal }),
+    list<{ id: string; name: string }>('/webhook?limit=1000', { signal }),
   );
   const sent = ['PATCH', `/stream/${stream.id}`, { playbackPolicy: edited() }] as const;
   const form = useForm(async () => {
@@ -111,9 +112,10 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
           value={webhookId}
           onValue={setWebhookId}
           error={form.errorOf('playbackPolicy.webhookId')}
-          options={[['', 'Choose one'], ...(webhooks.value?.rows ?? []).map(({ id, name }) => [id, name] as const)]}
+          options={[['', 'Choose one'], ...optionsOf(webhooks.value?.rows ?? [], webhookId)]}
         />
       )}
+      {type === 'webhook' && webhooks.error !== undefined && <Waiting data={webhooks} />}
       <TextField
         label="Pages that may embed the player"
         value={origins}
@@ -129,4 +131,10 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
       </p>
     </FormDialog>
   );
+}
+
+/** The webhooks to choose from. The chosen one is among them, also when the list does not have it. */
+function optionsOf(webhooks: readonly { readonly id: string; readonly name: string }[], chosen: string) {
+  const named = webhooks.map(({ id, name }) => [id, name] as const);
+  return chosen === '' || webhooks.some(({ id }) => id === chosen) ? named : [...named, [chosen, chosen] as const];
 }

@@ -1,7 +1,7 @@
 /**
  * The usage, by day, by stream and by user.
  */
-import { useState } from 'preact/hooks';
+import { useEffect, useState } from 'preact/hooks';
 import { get, send, serverNow } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, count, date } from '../../shared/format.ts';
@@ -26,14 +26,16 @@ const WHOSE = [
   ['all', 'All users'],
 ] as const;
 const TOP = 20;
+/** All numbers are renewed together, so that they agree. */
+const REFRESH = { everyMs: 60_000 };
+const KEPT_MS = 60_000;
 const GIB = 2 ** 30;
 
 /** The page with the usage. */
 export function Usage() {
   const [days, setDays] = useState<(typeof SPANS)[number][0]>('30');
   const [whose, setWhose] = useState<(typeof WHOSE)[number][0]>('mine');
-  const [openedAt] = useState(serverNow);
-  const from = Math.floor(openedAt / DAY_MS) * DAY_MS - (Number(days) - 1) * DAY_MS;
+  const from = (useToday() - Number(days) + 1) * DAY_MS;
   const scope = whose === 'all' ? '&all=1' : '';
   const path = `/data/usage?from=${from}${scope}`;
   /** Reads all entries, in several requests if necessary. The API includes the hour of `to`, so a millisecond is subtracted. */
@@ -41,27 +43,31 @@ export function Usage() {
     wholeSpan(from, from + Number(days) * DAY_MS, (begin, end) =>
       read(`/data/usage?from=${begin}&to=${end - 1}${scope}${query}`),
     );
-  const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), { everyMs: 60_000 });
-  const byStream = useData(`usage by stream ${path}`, async (signal) => {
-    const sums = await all('&by=stream&step=week', (each) => get<readonly UsageSum[]>(each, { signal }));
-    return dayRows(sums, ({ streamId }) => streamId ?? '')
+  const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), REFRESH);
+  /** The streams or users whose streams delivered most. */
+  const topOf = async (by: 'stream' | 'user', signal: AbortSignal) => {
+    const sums = await all(`&by=${by}&step=week`, (each) => get<readonly UsageSum[]>(each, { signal }));
+    return dayRows(sums, (sum) => sum[`${by}Id`] ?? '')
       .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
       .slice(0, TOP);
-  });
-  const byUser = useData(`usage by user ${path}`, async (signal) => {
-    if (whose !== 'all') return [];
-    const sums = await all('&by=user&step=week', (each) => get<readonly UsageSum[]>(each, { signal }));
-    return dayRows(sums, ({ userId }) => userId ?? '')
-      .toSorted((a, b) => b.deliveredBytes - a.deliveredBytes || b.ingestBytes - a.ingestBytes)
-      .slice(0, TOP);
-  });
-  const stored = useData('stored', async (signal) => {
-    const [metric, me] = await Promise.all([
-      get<UsageMetric>('/data/usage/query', { signal }),
-      get<User>('/user/me', { signal }),
-    ]);
-    return { minutes: metric.StorageUsageMins ?? 0, bytes: (me.usage?.recordingGib ?? 0) * GIB };
-  });
+  };
+  const byStream = useData(`usage by stream ${path}`, (signal) => topOf('stream', signal), REFRESH);
+  const byUser = useData(
+    `usage by user ${path}`,
+    async (signal) => (whose === 'all' ? await topOf('user', signal) : []),
+    REFRESH,
+  );
+  const stored = useData(
+    'stored',
+    async (signal) => {
+      const [metric, me] = await Promise.all([
+        get<UsageMetric>('/data/usage/query', { signal }),
+        get<User>('/user/me', { signal }),
+      ]);
+      return { minutes: metric.StorageUsageMins ?? 0, bytes: (me.usage?.recordingGib ?? 0) * GIB };
+    },
+    REFRESH,
+  );
   const download = async () => {
     let head = '';
     const lines = await all('&by=stream&format=csv', async (each) => {
@@ -75,7 +81,8 @@ export function Usage() {
       download: 'usage.csv',
     });
     link.click();
-    URL.revokeObjectURL(link.href);
+    // Safari reads it some time after the press.
+    setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
   };
   const rows = byDay.value;
   const total = rows && totalOf(rows);
@@ -144,6 +151,7 @@ export function Usage() {
               keyOf={({ from }) => from}
             />
           </Card>
+          {byStream.error !== undefined && <Waiting data={byStream} />}
           {byStream.value !== undefined && byStream.value.length > 0 && (
             <Card title="By stream" flush note="Those that delivered most.">
               <DataTable
@@ -154,6 +162,7 @@ export function Usage() {
               />
             </Card>
           )}
+          {byUser.error !== undefined && <Waiting data={byUser} />}
           {byUser.value !== undefined && byUser.value.length > 0 && (
             <Card title="By user" flush note="Those whose streams delivered most.">
               <DataTable
@@ -168,6 +177,16 @@ export function Usage() {
       )}
     </>
   );
+}
+
+/** The number of the day by the server's clock, in UTC. A page may be open when another one begins. */
+function useToday(): number {
+  const [today, setToday] = useState(() => Math.floor(serverNow() / DAY_MS));
+  useEffect(() => {
+    const timer = setInterval(() => setToday(Math.floor(serverNow() / DAY_MS)), REFRESH.everyMs);
+    return () => clearInterval(timer);
+  }, []);
+  return today;
 }
 
 const COUNT_COLUMNS: readonly Column<UsageSum>[] = [

@@ -9,10 +9,16 @@ const MAX_ENTRIES = 10_000;
 /** Asks for the entries from a time, in milliseconds, up to another one. */
 type Ask<Entry> = (from: number, to: number) => Promise<readonly Entry[]>;
 
-/** Reads all entries of whole days, in order. When an answer may be incomplete, each half of its span is asked for, down to a day. */
+/**
+ * Reads all entries of whole days, in order. When an answer may be incomplete, each half of its span is asked for.
+ * @throws when a single day has more entries than an answer
+ */
 export async function wholeSpan<Entry>(from: number, to: number, ask: Ask<Entry>): Promise<readonly Entry[]> {
   const entries = await ask(from, to);
+  if (entries.length < MAX_ENTRIES) return entries;
   const middle = from + Math.floor((to - from) / DAY_MS / 2) * DAY_MS;
-  if (entries.length < MAX_ENTRIES || middle === from) return entries;
+  if (middle === from) {
+    throw new Error('On one day more streams were used than one answer of the API has. Ask GET /data/usage by hours.');
+  }
   return [...(await wholeSpan(from, middle, ask)), ...(await wholeSpan(middle, to, ask))];
 }
