@@ -18,8 +18,8 @@ test('the commands of a restore name the database as the server reaches it, with
     const { sentences } = await postgresTool(new Secret(url), 'restore', 'f');
     const commands = sentences.filter((line) => line.startsWith('  '));
     assert.deepEqual(
-      commands.map((command) => /--dbname='([^']*)'/.exec(command)?.[1]),
-      [named, named, named],
+      commands.flatMap((command) => Array.from(command.matchAll(/--dbname='([^']*)'/g), ([, database]) => database)),
+      [named],
       url,
     );
   }
