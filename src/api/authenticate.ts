@@ -73,8 +73,8 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'toke
  * still checked. Otherwise one client with a stale key would lock out all others behind its NAT or proxy. A guesser gains nothing by this
  * exception.
  *
- * A token that a node issued is no guess, so it is checked in any case and never counts as a wrong key. A browser that wakes up may send one
- * that has expired, in many requests at once.
+ * A token that a node issued is not a guess. It is always checked, and never counts as a wrong key, because a browser that wakes from sleep
+ * may send an expired one in many requests at once.
  */
 export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
   const { findCredential, throttle, tokens, clock, quotas, rateLimit, keyUse, prefix } = options;

@@ -1,6 +1,6 @@
 /**
- * Finds the recording or clip that a new clip is to be cut from. How much is recorded by now is known in memory, here or at the node
- * that records.
+ * Finds the recording or clip that a new clip is to be cut from. How much has been recorded so far is known in memory, on this node or on
+ * the node that records.
  */
 import type { Asset } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
@@ -15,7 +15,7 @@ import { isInScope } from './scope.ts';
 
 /**
  * How many recordings are searched for one that covers the beginning of a clip. The newest alone is not enough, because another broadcast may
- * have begun just after it.
+ * have begun shortly after that moment.
  */
 const CANDIDATES = 3;
 /** A recording is created at most this long after its first picture. */
@@ -83,7 +83,7 @@ async function recordingOf(
     });
     return rows.filter(({ phase }) => phase !== 'failed');
   };
-  // Not all that began before the end of the clip: any number of broadcasts may have begun since its beginning.
+  // Recordings that began later are not searched, because any number of broadcasts may have begun before the end of the clip.
   const covering = (await begunUntil(ms(Math.min(startTime + RECORD_DELAY_MS, endTime)))).find(
     (each) => (asOfNow(each, recordings).fromMs ?? Number.POSITIVE_INFINITY) <= startTime,
   );

@@ -23,7 +23,7 @@ const PAGE_TIMEOUT_MS = 30_000;
 
 /** The options of an {@link EventReader}. */
 export interface EventReaderOptions {
-  /** Who reads, and takes turns with other users. */
+  /** The user who reads. Users take turns. */
   readonly userId: UserId;
   readonly scope: Scope;
   readonly filter: EventFilter;

@@ -22,7 +22,7 @@ export interface TailEvent {
 
 /** A reader of live events. */
 export interface TailReader {
-  /** Who reads. */
+  /** The user who reads. */
   readonly userId: UserId;
   /** Whose events are read: the reader's own, or those of others if the reader is an admin. */
   readonly scope: Scope;

@@ -15,7 +15,7 @@ interface ShownSpan {
   readonly untilMs: Milliseconds;
 }
 
-/** Knows how much is recorded: of recordings that run, and in a span. */
+/** Tells how much is recorded so far of a running recording, and how much of a span is recorded. */
 export interface RunningRecordings {
   /**
    * The extent of a recording that runs in this process, which is newer than that of its asset. Undefined for any other recording. Reads no

@@ -7,7 +7,7 @@ import { Type } from '#lib/schema.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { type RawQuery, readText, refused } from './query.ts';
 
-/** A date of ISO 8601, which may have a time and a time zone. */
+/** An ISO 8601 date, optionally with a time and a time zone. */
 const ISO_DATE = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
 /** The latest time that dates can express, in milliseconds. */

@@ -1,5 +1,5 @@
 /**
- * Adds recordings that the store does not have to a stream.
+ * Adds recordings that have no row in the store to a stream.
  */
 import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
@@ -10,20 +10,20 @@ import { newSession } from '#live/new-session.ts';
 import type { RecordingExtent } from '#recording/recording.ts';
 import type { Store } from '#store/store.ts';
 
-/** A recording that has no row. */
+/** A recording that has no row in the store. */
 export interface FoundFiles {
   readonly path: MediaPath;
-  /** The id of its session, which is also that of its asset. Undefined when it is not known: it then gets a new one. */
+  /** The id of its session, which is also the id of its asset. Undefined when it is not known. Then a new id is made. */
   readonly sessionId: AssetId | undefined;
   readonly extent: RecordingExtent;
-  /** Whether everything is in the bucket. */
+  /** Whether all of its media is in the bucket. */
   readonly isStored: boolean;
 }
 
-/** Where a recording is added. */
+/** The store and the node that a recording is added to. */
 export interface Adopter {
   readonly store: Store;
-  /** The node whose disk has what is not in the bucket. */
+  /** The node that has the files which are not in the bucket. */
   readonly nodeId: NodeId;
   readonly now: Milliseconds;
 }

@@ -1,5 +1,5 @@
 /**
- * Finds recordings in the bucket that the store does not have.
+ * Finds recordings in the bucket that have no row in the store.
  */
 import { isMediaPath, type MediaPath, type NodeId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -21,12 +21,12 @@ export interface BucketCheckOptions {
   /** The node that adopts recordings. */
   readonly nodeId: NodeId;
   readonly now: Milliseconds;
-  /** What to do with the recordings that are found. No other store may use the prefix of the bucket unless they are kept. */
+  /** Whether to keep them, delete them or add them to a stream. Unless they are kept, no other store may use this prefix of the bucket. */
   readonly orphans: 'keep' | 'delete' | Stream;
 }
 
 /**
- * Yields every recording in the bucket that the store does not have. The store gets the row of a recording before its first upload, so a
+ * Yields every recording in the bucket that has no row in the store. The store gets the row of a recording before its first upload, so a
  * recording without a row will never get one.
  */
 export async function* bucketOrphans(options: BucketCheckOptions): AsyncGenerator<Finding> {
@@ -60,7 +60,7 @@ async function adoptStored(
   return { path, asset: await adopt(options, stream, files), result: 'adopted' };
 }
 
-/** The index of a recording in the bucket. That of a recording whose machine died is ended first. Undefined when there is none. */
+/** The index of a recording in the bucket. When its machine died before its end, the end is added. Undefined when there is no index. */
 async function endedIndex(bucket: ObjectStore, path: MediaPath): Promise<RecordingIndex | undefined> {
   const files = await readStoredIndex(bucket, path);
   if (files.length === 0) return undefined;

@@ -16,8 +16,8 @@ const REPLACED = 'replaced';
 const SET_ASIDE = `create schema ${REPLACED}; do $$ declare name text; begin for name in select tablename from pg_tables where schemaname = current_schema() loop execute format($sql$alter table %I set schema ${REPLACED}$sql$, name); end loop; end $$`;
 
 /**
- * SQL that skips the numbers which events may have got since the backup was made, as `millrace restore` does for SQLite. What `pg_restore`
- * writes leaves the search path empty.
+ * SQL that skips the numbers which events may have got since the backup was made, as `millrace restore` does for SQLite. The SQL of
+ * `pg_restore` leaves the search path empty.
  */
 const SKIP_NUMBERS = `reset search_path; update event_sequence set last = last + ${SKIPPED_EVENT_NUMBERS}`;
 
@@ -36,7 +36,7 @@ export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restor
     ...commands.map((command) => `  ${command}`),
     ...(what === 'restore'
       ? [
-          `When one of them fails, the database is as it was before. The replaced tables are kept in the schema "${REPLACED}"; delete it when the restored data is right.`,
+          `If one of them fails, the database is unchanged. The replaced tables are kept in the schema "${REPLACED}". Delete it once the restored data is right.`,
         ]
       : []),
   ]);

@@ -46,7 +46,7 @@ export interface CheckOptions {
   /** The node whose folder it is. */
   readonly nodeId: NodeId;
   readonly now: Milliseconds;
-  /** What to do with recordings that the store does not have: nothing, delete those older than a day, or add them to a stream. */
+  /** What to do with recordings that have no row in the store: nothing, delete those older than a day, or add them to a stream. */
   readonly orphans: 'keep' | 'delete' | Stream;
 }
 
@@ -103,7 +103,7 @@ async function adoptFolder(
 ): Promise<Finding> {
   const found = repair(folder, options.hasBucket) === 'unreadable' ? undefined : readIndexOf(folder);
   if (found === undefined) return { path, asset: undefined, result: 'unreadable' };
-  // Its session was not known any more when a server started, so no server has ended it.
+  // The store no longer knew its session when a server started, so no server has ended the recording.
   if (!found.hasEnded) {
     recover(folder);
     writeWholeIndex(folder);

@@ -27,8 +27,8 @@ export const recordings = storeCommand({
   summary: 'List, check and delete recordings',
   usage: `  millrace recordings list                    list every recording and clip
   millrace recordings check                   compare the recordings on the disk and in the bucket with the store, and rebuild lost indexes
-                 [--delete]                   delete recordings that the store does not have: folders older than a day, and those in the bucket
-                 [--adopt STREAM]             add recordings that the store does not have to the stream with this id
+                 [--delete]                   delete recordings that are not in the database: folders older than a day, and those in the bucket
+                 [--adopt STREAM]             add recordings that are not in the database to the stream with this id
   millrace recordings rm ID ...               delete recordings and clips; a running server frees the space within minutes`,
   actions: {
     list: (args) => {

@@ -59,7 +59,7 @@ ${settingsHelp()}`,
           logger.info({}, 'stopped before the server was ready');
           process.exit(EXIT.ok);
         }
-        logger.error({ limitMs: DRAIN_LIMIT_MS }, 'drain took too long; the process exits without it');
+        logger.error({ limitMs: DRAIN_LIMIT_MS }, 'the drain took too long; the process exits before it is complete');
         process.exit(EXIT.failed);
       }, DRAIN_LIMIT_MS).unref();
     };

@@ -43,9 +43,9 @@ export interface SignInLink {
 }
 
 /**
- * Whether a session has ended because of its age, or because it was not used. One that may only read, such as that of a dock in OBS, stays
- * for its whole life, so that somebody who streams once a day need not sign in each time.
- * @param open.key the key that it was made with, unless that is revoked
+ * Whether a session has ended because of its age, or because it was not used. A session that may only read, such as that of a dock in OBS,
+ * does not end for lack of use, so that somebody who streams once a day need not sign in each time.
+ * @param open.key the key that the session was made with. Undefined when it was made with a link, or the key is revoked
  */
 export function isOver(
   {
@@ -58,7 +58,7 @@ export function isOver(
   return now >= lastSeen + SESSION_IDLE_MS && !mayOnlyRead(key);
 }
 
-/** Whether every rule of a key names reading alone. */
+/** Whether a key has rules, and each of them allows only reading. */
 function mayOnlyRead(key: Pick<ApiKey, 'access'> | undefined): boolean {
   const rules = key?.access?.rules ?? [];
   return rules.length > 0 && rules.every(({ methods = [] }) => methods.length === 1 && methods[0] === 'get');
@@ -91,7 +91,7 @@ export class BrowserTokens {
     return issued === undefined || issued.expiresAt <= now ? undefined : issued.id;
   }
 
-  /** Whether a node issued a token, although its time or its session may be over. Whoever presents it does not guess. */
+  /** Whether a node issued a token, even if it has expired or its session has ended. Whoever presents such a token is not guessing. */
   issued(token: Secret): boolean {
     return this.#verify(token) !== undefined;
   }

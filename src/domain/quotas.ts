@@ -53,7 +53,7 @@ export const quotaSettings = {
   recordingGib: integer(
     'QUOTA_RECORDING_GIB',
     '1000',
-    'Recordings of a user that are kept, in GiB. When there are more, running recordings end within a minute, nothing more is recorded, and live streams go on; 0 = any',
+    'Recordings that a user may keep, in GiB. Above that, running recordings end within a minute, nothing more is recorded, and live streams go on; 0 = any',
     { min: 0, max: 1_000_000_000 },
   ),
   viewers: integer(

@@ -82,9 +82,9 @@ export const WARNINGS = {
     sentence: () =>
       'the recording has ended, because your recordings are larger than your quota; delete some, or ask the operator for a larger quota',
     meaning:
-      "All recordings of the stream's owner together exceed the quota `recordingGib`. What was recorded by then is kept, nothing is recorded of further sessions, and live viewers miss nothing.",
+      "All recordings of the stream's owner together exceed the quota `recordingGib`. What was recorded by then is kept, further sessions are not recorded, and live viewers miss nothing.",
     remedy:
-      'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. From half a minute later, the next session is recorded again.',
+      'Delete recordings (`DELETE /asset/<id>`), or ask the operator for a larger quota. Sessions that begin at least half a minute later are recorded again.',
   },
   recording_limit_reached: {
     severity: 'issue',

@@ -64,7 +64,7 @@ test('when all connections are taken, a network with few gets in and the one wit
   assert.deepEqual({ closed, networks, limit }, { closed: 3, networks: 1, limit: 10 });
 });
 
-test('a connection of another node keeps its place, and leaves the others of its host to compete', async (t) => {
+test('a connection of another node keeps its place, while the other connections of its host compete', async (t) => {
   let isNode = true;
   const { open, openMany } = await serverOf(t, 10, [], () => isNode);
   const ofNode = await openMany(5, '127.0.1.1');

@@ -27,7 +27,7 @@ export interface ConnectionSlotsOptions {
  * connection to a network with fewer. A network that has taken all places gets no more.
  *
  * Each connection of a trusted proxy counts as a network of its own, because it carries the requests of many. It finds a place whenever any
- * network holds two, and never loses it. The same is true of a connection of another node, once a request has shown that it is one.
+ * network holds two, and never loses it. The same is true of a connection from another node, once a request has shown this.
  */
 export class ConnectionSlots {
   readonly #slots: FairSlots<Socket>;
@@ -50,7 +50,7 @@ export class ConnectionSlots {
     server.prependListener('connection', (socket: Socket) => this.#admit(socket));
   }
 
-  /** Lets a connection count as a network of its own from now on. @param carrier the connection, or what TLS made of it */
+  /** Lets a connection count as a network of its own from now on. @param carrier its TCP or TLS socket */
   trust(carrier: Pick<Socket, 'remoteAddress' | 'remotePort'>): void {
     const client = nameOf(carrier);
     const socket = this.#clients.get(client);

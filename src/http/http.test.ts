@@ -71,7 +71,7 @@ test('pages of other origins may read the errors of requests that no route answe
     assert.equal(answer.statusCode, status, url);
     assert.deepEqual(mayRead(answer), ['*', true], url);
   }
-  // What a route answers, it decides itself.
+  // A route decides by itself which headers its answers have.
   assert.equal((await http.inject('/get/x')).headers['access-control-allow-origin'], undefined);
 });
 

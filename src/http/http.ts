@@ -52,8 +52,8 @@ export interface HttpOptions {
 }
 
 /**
- * Headers of the errors that come before any route: of unknown paths and methods, of paths that cannot be read, and while the server stops.
- * They let the scripts of any web page read them, as they may read the errors of the API and of playback. Nothing in them is secret.
+ * Headers of the errors that no route answers: those for unknown paths and methods, for paths that cannot be parsed, and while the server
+ * stops. They let the scripts of any web page read such errors, like those of the API and of playback. The errors contain no secret.
  */
 const READABLE = {
   'access-control-allow-origin': '*',
@@ -145,7 +145,7 @@ export function createHttp({
 
   acceptOnlyJson(http);
 
-  /** Why no route may answer a request; undefined when one may. */
+  /** The error with which a request is refused before any route. Undefined when a route may answer it. */
   const refusalOf = (request: FastifyRequest, reply: FastifyReply): MillraceError | undefined => {
     if (isClosing()) {
       closeAfter(reply);

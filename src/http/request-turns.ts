@@ -36,7 +36,7 @@ export interface RequestTurnsOptions {
   readonly flooders: Flooders;
   /** Each connection of a trusted proxy takes turns of its own, because it carries the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
-  /** The connections of other nodes, which take turns of their own for the same reason. */
+  /** The connections of other nodes. Each takes turns of its own for the same reason. */
   readonly nodes: { has(socket: Socket): boolean };
 }
 
@@ -45,7 +45,7 @@ interface Connection {
   readonly address: string;
   /** The network that its requests count for. */
   network: string;
-  /** Whether that is the connection itself. */
+  /** Whether the connection counts as a network of its own. */
   isProxied: boolean;
   waiting: number;
 }

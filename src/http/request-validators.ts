@@ -21,7 +21,7 @@ interface Validator {
   readonly errors: FastifySchemaValidationError[];
 }
 
-/** Schemas by their ids, which others can refer to. */
+/** The schemas that other schemas can refer to, by their ids. */
 type Shared = Readonly<Record<string, unknown>>;
 
 const require = createRequire(import.meta.url);
@@ -40,7 +40,7 @@ const PIECES = [
   'ajv/dist/vocabularies/jtd',
   'ajv/dist/jtd',
 ];
-/** A schema of few pieces. */
+/** A schema that takes little time to compile. */
 const SMALL = { type: 'object', properties: { text: { type: 'string', minLength: 1 } } };
 
 /** The validators of one server. */
@@ -96,7 +96,7 @@ export class RequestValidators {
   }
 }
 
-/** Loads the compiler and uses it once with little to do, because V8 compiles most of its functions when they are called first. */
+/** Loads the compiler and compiles a small schema with it, because V8 compiles most of its functions when they are first called. */
 async function load(): Promise<void> {
   await loadInTurns(createRequire(require.resolve(COMPILER)), PIECES);
   await loadInTurns(require, [COMPILER]);
@@ -109,7 +109,7 @@ async function load(): Promise<void> {
 const makeCompiler = (shared: Shared, options: object): FastifySchemaCompiler<object> =>
   (require(COMPILER) as () => ValidatorFactory)()(shared as never, options as never) as never;
 
-/** The ids of the shared schemas that a schema refers to, directly or through others; those that others refer to come first. */
+/** The ids of the shared schemas that a schema refers to, directly or through others, in reverse order of discovery. */
 function referredBy(schema: unknown, shared: Shared): readonly string[] {
   const found = new Set<string>();
   const find = (referring: unknown) => {

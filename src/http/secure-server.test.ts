@@ -18,7 +18,7 @@ import { fingerprintAt, makeCertificate, writeCertificate } from '#test/support/
 import { waitFor } from '#test/support/wait-for.ts';
 import { createHttp, listenHttp } from './http.ts';
 
-/** By default no host gets back what it has used up, however long a test takes. */
+/** By default the allowances of hosts are not refilled, however long a test takes. */
 const STOPPED: Clock = { now: () => ms(0), monotonic: () => ms(0) };
 
 /** A server with its own certificate. Routes may be added until it listens. */

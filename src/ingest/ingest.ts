@@ -117,9 +117,9 @@ export interface Publication {
   /** Takes a packet of a configured track. Its timestamps are in the publisher's clock, with 32-bit wraps already undone. */
   packet(packet: Packet, id: TrackId): void;
   /**
-   * Notes for how many milliseconds no bytes arrived, whether or not they would complete a packet, to distinguish a slow publisher from a
-   * silent one. Called several times a second, but never before all that arrived was read: after this process was held up, a silence would
-   * be its own.
+   * Notes for how many milliseconds no bytes arrived, not even a part of a packet, to distinguish a slow publisher from a silent one.
+   * Called several times a second, but only after everything that arrived was read. Otherwise a delay of this process would count as a
+   * silence of the publisher.
    */
   silentFor(silentMs: number): void;
   /** Ends the publication. This is the last call, and a second one has no effect. */

@@ -5,21 +5,21 @@
 import type { Clock } from './clock.ts';
 import { type Milliseconds, ms } from './units.ts';
 
-/** By how much a clock may be set ahead at once and is believed. */
+/** The largest jump ahead of the clock that is believed at once. */
 const BELIEVED_MS = 3_600_000;
-/** How long a clock that was set ahead further is not believed. A machine that was suspended also shows such a clock. */
+/** How long a larger jump is not believed. The clock also jumps when the machine was suspended. */
 const DOUBTED_MS = 86_400_000;
 
 /** The options of a cautious clock. */
 export interface CautiousClockOptions {
   readonly clock: Clock;
-  /** The time of another clock when this one is made. The clock of the machine may be wrong from the start. */
+  /** The present time of an independent clock, such as the database's, because the clock of this machine may be wrong from the start. */
   readonly startedAt: Milliseconds;
-  /** Called once when the clock is ahead of what is believed, with the difference. */
+  /** Called once for each jump that is not believed, with its size. */
   readonly onDoubt: (aheadMs: Milliseconds) => void;
 }
 
-/** A clock whose time is that of another clock, except for a day after that was set ahead: then the time goes on as it did before. */
+/** A clock that follows another one. For a day after the other one was set ahead, it goes on as if that had not happened. */
 export class CautiousClock implements Clock {
   readonly #options: CautiousClockOptions;
   /** A time that was believed, and the monotonic time at that moment. */

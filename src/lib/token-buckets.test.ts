@@ -34,7 +34,7 @@ test('fewer may be allowed at once than are allowed in a minute', () => {
   assert.equal(each.take('ann').allowed, true);
 });
 
-test('what is given back may be taken again, and a bucket never holds more than its size', () => {
+test('a token that is given back may be taken again, and a bucket never holds more than its size', () => {
   const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(0) });
   const size = { perMinute: 2 };
   const take = () => each.take('ann', size).allowed;

@@ -72,10 +72,10 @@ export class QuotaBuckets {
     };
   }
 
-  /** Gives back one that was taken and not used. */
+  /** Gives back a token that was taken and not used. */
   giveBack(key: string): void {
     const bucket = this.#buckets.get(key);
-    if (bucket !== undefined) bucket.left += 1; // never more than the bucket holds, because `take` limits it
+    if (bucket !== undefined) bucket.left += 1; // may exceed the size of the bucket until the next `take`, which limits it
   }
 
   #bucket(key: string, atOnce: number): { left: number; atMs: number } {

@@ -42,7 +42,7 @@ export function joinCluster({ store, node, registry, claims, clock, logger }: Cl
 
 /**
  * Releases the streams of silent publishers, so that another node may accept a publisher in the place of one. A stream is claimed again when
- * its publisher is heard again, and until the store has answered.
+ * its publisher sends again. The claim is repeated until the store answers it.
  */
 function releaseSilent(registry: SessionRegistry, claims: PublisherClaims): void {
   for (const [streamId, silentMs] of registry.publishers.silences) {

@@ -86,7 +86,7 @@ export class Intake implements Publication {
     return this.#bytes;
   }
 
-  /** For how many milliseconds nothing at all was received from the publisher, as was last noted. */
+  /** For how many milliseconds nothing at all was received from the publisher, as of the last call of `silentFor`. */
   get silentMs(): number {
     return this.#silentMs;
   }

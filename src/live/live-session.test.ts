@@ -672,7 +672,7 @@ test('audio leads where there is no video, also when it comes back from the tran
   encoded();
   for (let samples = 48_000; samples < 48_000 * 4; samples += 1024) comesBack(samples);
   const { sourceBytes, sourceSegments, sourceSegmentsDuration } = session.totals;
-  assert.equal(sourceBytes, opus.data.byteLength, 'what was received, and not what was made of it');
+  assert.equal(sourceBytes, opus.data.byteLength, 'the bytes received, and not those made from them');
   assert.deepEqual([sourceSegments, Math.round(sourceSegmentsDuration)], [2, 3]);
   const marked = packets().flatMap(({ dts, mark }) => (mark === undefined ? [] : [[dts, mark.ordinal]]));
   assert.deepEqual(marked, [

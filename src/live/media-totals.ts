@@ -6,8 +6,8 @@ import type { SessionEvent } from '#media/session-event.ts';
 import type { Track } from '#media/track.ts';
 
 /**
- * A step of more media time is an interruption, also where no gap says so. Frames may come up to 3.4 s apart before the last one is held, and
- * a held frame is repeated after 2 s at the latest (`frame-hold.ts`).
+ * A longer step of media time is an interruption, even without a gap event. Frames may come up to 3.4 s apart before the last one is
+ * held, and a held frame is repeated after 2 s at the latest (`frame-hold.ts`).
  */
 const HOLE_S = 4;
 
@@ -35,7 +35,7 @@ export class MediaTotals {
   }
 
   /**
-   * Counts the time and the segments of the next event, and not its bytes.
+   * Counts the time and the segments of the next event, but not its bytes.
    * @param track the track of the rendition
    */
   add(event: SessionEvent, track: Pick<Track, 'timescale'> | undefined): void {

@@ -134,7 +134,7 @@ export class NodeLease implements AsyncDisposable {
         logger.warn({ nodeId, sessions: sessions.length }, 'node lost: its sessions are ended');
       }
     } catch (error) {
-      logger.debug({ err: error }, 'sessions of lost nodes not ended');
+      logger.debug({ err: error }, 'sessions of lost nodes could not be ended');
     }
   }
 }

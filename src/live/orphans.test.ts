@@ -90,7 +90,7 @@ test('a session that was already waiting waits no longer than before', async () 
   assert.deepEqual(restored?.value, { restarts: 1, state: { phase: 'reconnecting', until: NOW + 5000 } });
 });
 
-test('the recording of a session that is resumed goes on in the files of its media, if it has any', async () => {
+test('the recording of a resumed session continues in its files, if media was recorded', async () => {
   for (const fromMs of [undefined, ms(NOW)]) {
     const session = someSession(stream, { phase: 'live' });
     const asset = someClip(session, { id: session.id as string as AssetId, kind: 'recording', fromMs });

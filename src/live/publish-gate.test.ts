@@ -144,7 +144,7 @@ test('a publisher that is refused for another reason is not counted, and 0 means
   for (let count = 0; count < 50; count += 1) assert.equal(await unlimited.publish(stream.streamKey), 'accepted');
 });
 
-test('neither is one that is refused because another node has the publisher of its stream, or the store is away', async () => {
+test('a publisher that is refused because another node has one for its stream, or the store is away, is not counted', async () => {
   let answer: () => Promise<boolean> = async () => false;
   const { publish } = setUp(undefined, false, { publishesPerMinute: 1, publishers: 1 }, () => answer());
   for (let count = 0; count < 5; count += 1) assert.equal(await publish(stream.streamKey), 'stream_key_in_use');

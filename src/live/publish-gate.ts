@@ -45,7 +45,7 @@ export interface PublishGateOptions {
   readonly claims: PublisherClaims | undefined;
   /** Called with the stream of a valid key before its publisher is accepted or refused, so that a test picture makes room for it. */
   readonly onArriving: (streamId: StreamId, protocol: string) => void;
-  /** Called with the stream of every accepted publisher, as it was read before, at once when the registry has the publisher. */
+  /** Called with the stream of every accepted publisher, as the gate read it, as soon as the publisher is in the registry. */
   readonly onAccepted: (stream: Stream) => void;
 }
 

@@ -25,7 +25,7 @@ export interface PublisherClaimsOptions {
 export class PublisherClaims implements AsyncDisposable {
   readonly #options: PublisherClaimsOptions;
   readonly #held = new Set<StreamId>();
-  /** The streams among them for which the store did not answer, so that another node may have claimed them. */
+  /** The held streams whose claim the store did not answer. Another node may have claimed them. */
   readonly #unconfirmed = new Set<StreamId>();
   readonly #releases = new Map<StreamId, Promise<void>>();
   readonly #closing = new AbortController();
@@ -44,7 +44,7 @@ export class PublisherClaims implements AsyncDisposable {
       if (!isOurs) this.#held.delete(streamId);
       return isOurs;
     } catch (error) {
-      this.release(streamId); // the claim may have happened
+      this.release(streamId); // the store may have carried out the claim
       throw error;
     }
   }
@@ -84,7 +84,7 @@ export class PublisherClaims implements AsyncDisposable {
       else if (this.#held.delete(streamId)) onLost(streamId);
     } catch (error) {
       if (this.holds(streamId)) this.#unconfirmed.add(streamId);
-      else this.#releaseUnlessHeld(streamId); // the claim may have happened
+      else this.#releaseUnlessHeld(streamId); // the store may have carried out the claim
       logger.debug({ streamId, err: error }, 'publisher not confirmed in the store');
     }
   }

@@ -7,7 +7,7 @@ import type { Rates } from '#domain/health.ts';
 /** The length of media in one span. The latest spans are kept. */
 const SPAN_S = 1;
 const MAX_SPANS = 10;
-/** A longer hole is an interruption, which does not count for the rates. */
+/** A longer step of media time is an interruption, and is left out of the rates. */
 const HOLE_S = 4;
 /** A track that received nothing for this long has no rates. */
 const SILENT_MS = 5000;

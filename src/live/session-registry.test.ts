@@ -159,7 +159,7 @@ test('a second publisher on a live key is refused, and takes over only after thr
   assert.equal(world.registry.directory.status(stream.id)?.phase, 'live');
 });
 
-test('a server that was stopped takes no publisher for silent', () => {
+test('a server that was stopped does not count its publishers as silent', () => {
   const world = setUp();
   const stream = newStream();
   const publication = goLive(world, stream);

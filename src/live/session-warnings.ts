@@ -36,7 +36,7 @@ export class SessionWarnings {
     const { code } = warning;
     const { lastsS } = WARNINGS[code];
     const before = this.#standing(code);
-    // A state that continues is not another warning, and an event that happens again is.
+    // A state that continues is counted once. An event is counted each time.
     if (before === undefined || lastsS !== undefined) this.#metrics.warnings.inc({ code });
     this.#raised.set(code, {
       warning,

@@ -25,7 +25,7 @@ async function setUp(t: TestContext) {
     quotas: {} as Partial<Quotas>,
     isAway: false,
     hasPublisher: false,
-    /** What a query waits for after it has read. */
+    /** A promise that a query waits for after it has read the rows. */
     read: Promise.resolve(),
   };
   const told: string[] = [];
@@ -108,7 +108,7 @@ test('a stream and its user are read again after a publisher of the stream was a
   assert.deepEqual(told.slice(1), [`follow ${stream.name}`, 'disconnected true suspended']);
 });
 
-test('what was read before a publisher was accepted is not applied to it, but read again', async (t) => {
+test('a row that was read before a publisher was accepted is not applied to it, but read again', async (t) => {
   const { watcher, world, told, hear } = await setUp(t);
   const slow = Promise.withResolvers<void>();
   world.read = slow.promise;

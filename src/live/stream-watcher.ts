@@ -38,7 +38,7 @@ export class StreamWatcher implements Disposable {
   /** The streams, and the users, that are due to be read. Only streams that run in this process are added. */
   readonly #streams = new Set<StreamId>();
   readonly #users = new Set<UserId>();
-  /** The streams with a publisher that was accepted since the query under way began. What it finds may be older than what the gate read. */
+  /** The streams whose publisher was accepted after the query under way began. Its rows may be older than those that the gate read. */
   readonly #accepted = new Set<StreamId>();
   #looking = false;
   #retry: NodeJS.Timeout | undefined;

@@ -128,7 +128,7 @@ test('a test picture stops when this or another node is asked to stop it, when i
   await assert.rejects(pictures.start(stream), isMillraceError('test_picture_unavailable'));
 });
 
-test('a test picture that waits for the gate is stopped by everything that stops one', async (t) => {
+test('a test picture that waits for the gate is stopped by everything that stops a running one', async (t) => {
   for (const stop of [
     ({ pictures }) => void pictures.stop(stream.id),
     ({ listeners }) => {

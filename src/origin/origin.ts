@@ -43,7 +43,7 @@ export interface OriginOptions {
   readonly recordings?:
     | (Omit<RecordingsOptions, 'clock'> & Pick<RecordingRoutesOptions, 'library' | 'isOwner' | 'publicUrl'>)
     | undefined;
-  /** Called with each request of another node. */
+  /** Called with each request from another node. */
   readonly onNode?: (request: FastifyRequest) => void;
   /** The other nodes on the same database. Undefined where there are none. */
   readonly cluster?: { readonly secret: Secret; readonly owners: OwnersOptions } | undefined;

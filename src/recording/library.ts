@@ -47,7 +47,7 @@ const COMPLETED_WITHIN_TARGETS = 2;
 const LOOK_MS = 100;
 /** The most bytes that are read at once. */
 const PIECE_BYTES = 256 * 1024;
-/** How many of the newest periods may have files that are not closed, and therefore not durable: renditions begin a period one by one. */
+/** How many of the newest periods may have open files, which may not be durable: renditions begin a period one after another. */
 const OPEN_PERIODS = 2;
 /** How long an answer about the length of an excerpt waits for the index. */
 const INDEX_WITHIN_MS = 3000;

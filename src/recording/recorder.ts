@@ -83,7 +83,7 @@ interface Rendition {
   /** The newest init segment of this rendition that is in the index. */
   init: KeptInit | undefined;
   volume: Volume | undefined;
-  /** The period of its newest volume, which may have ended. A period has one volume of a rendition at most. */
+  /** The period of the newest volume of the rendition, which may be closed. A rendition has at most one volume in a period. */
   period: number | undefined;
 }
 

@@ -19,7 +19,7 @@ import { Sweeper } from './sweeper.ts';
 
 /** The number of rows that are read from the store at once when the process starts. */
 const BATCH = 100;
-/** The pause after files of an earlier process could not be looked for, because the disk or the store was away. */
+/** The pause before files of an earlier process are looked for again, after the disk or the store did not answer. */
 const LOOK_AGAIN_MS = 30_000;
 
 /** The options of the storage. */
@@ -135,7 +135,7 @@ export class RecordingStorage implements AsyncDisposable {
   /** Stops sweeping and uploading, and closes the bucket. Uploads in progress are given up, and made again at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
-    // Together, because the sweeper may wait for a deletion in the thread.
+    // Both are closed at once, because the sweeper may wait for a deletion that only the end of the thread interrupts.
     await Promise.all([this.#sweeper[Symbol.asyncDispose](), this.#thread[Symbol.asyncDispose](), this.#finding]);
     await this.bucket?.[Symbol.asyncDispose]();
   }
@@ -158,7 +158,7 @@ export class RecordingStorage implements AsyncDisposable {
         await this.#findLeft();
       } catch (error) {
         if (signal.aborted) return;
-        logger.warn({ err: error }, 'recordings on this machine could not be looked for; it is tried again');
+        logger.warn({ err: error }, 'could not look for recordings on this machine; trying again');
         this.#hasUnknown = true;
         await pause(lookAgainMs, signal);
       }

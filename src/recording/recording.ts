@@ -95,11 +95,11 @@ export interface ByteSource {
 /** A segment or init segment of a recording. */
 export interface RecordedMedia extends ByteSource {
   readonly contentType: string;
-  /** Without quotation marks. It is another one for other bytes under the same name; see {@link isFinal}. */
+  /** The ETag without quotation marks. Other bytes under the same name have another one; see {@link isFinal}. */
   readonly etag: string;
   /**
-   * Whether the name will always mean these bytes. After a power failure a running recording continues with the number after the last
-   * segment that was durable, so the name of one that viewers got already may then mean another one.
+   * Whether the name will always stand for these bytes. After a power failure a running recording continues with the number after the last
+   * segment that was durable, so a new segment may get the name of one that viewers already have.
    */
   readonly isFinal: boolean;
 }

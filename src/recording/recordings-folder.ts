@@ -10,16 +10,16 @@ import { recordingsIn } from './storage/local-files.ts';
 /** The name of the file that marks the folder. */
 export const MARKER_NAME = '.millrace-recordings';
 
-/** Where recordings are. */
+/** Where recordings are stored. */
 export interface RecordingsPlace {
   /** The folder of all recordings. */
   readonly folder: string;
-  /** The file that has the name of the folder which was marked. Undefined when the folder is in the data folder, and is not marked. */
+  /** The file that contains the path of the marked folder. Undefined when the folder is in the data folder, and is not marked. */
   readonly noteFile: string | undefined;
 }
 
 /**
- * Makes sure that the folder is there, so that what is not in it does not exist. Creates and marks it when it is used for the first time.
+ * Makes sure that the right folder is available. Only then does a missing file not exist. Creates and marks the folder at its first use.
  * @throws {Error} when it was used before and is empty now; an error of the system
  */
 export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
@@ -40,7 +40,7 @@ export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
   writeFileSync(noteFile, folder, { mode: 0o600, flush: true });
 }
 
-/** Whether there is a file or folder. @throws an error of the system when it cannot say so */
+/** Whether a file or folder exists. @throws an error of the system when that cannot be determined */
 export function exists(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false }) !== undefined;
 }

@@ -10,10 +10,10 @@ import type { Keyframe } from '#transcode/still.ts';
 
 /** The number of pictures that are kept in memory, each of some ten kilobytes. */
 const MAX_KEPT = 200;
-/** How long a picture that could not be made is not tried again. It may only have taken too long on a busy machine. */
+/** How long a picture that could not be made is not tried again. The machine may only have been too busy to make it in time. */
 const RETRY_MS = 60_000;
 
-/** A picture, or that there is none, and until when this is not tried again. */
+/** A picture, or the failure to make one and the time from which on it is tried again. */
 interface Kept {
   readonly still: Uint8Array | undefined;
   /** In milliseconds of the monotonic clock. */
@@ -43,8 +43,8 @@ export class Stills {
   }
 
   /**
-   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself, or the file is damaged. This is
-   * remembered for a minute.
+   * Returns a JPEG of the first frame of a segment. Undefined when that frame cannot be decoded by itself, or the file is damaged. A
+   * failure is remembered for a minute.
    * @param name identifies the segment
    * @param read reads the beginning of the segment; called only when the picture is not known. Its errors are thrown
    */

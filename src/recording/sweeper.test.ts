@@ -278,7 +278,7 @@ test('with WHEN_FULL=oldest and a bucket that is away, expired recordings leave 
   );
 });
 
-test('quotas are minded while a deletion waits for the bucket', async (t) => {
+test('quotas are checked while a deletion waits for the bucket', async (t) => {
   const { store, state, sweeper, recording } = await setUp(t);
   const { id } = await recording();
   await store.assets.expire(id, ms(state.now));

@@ -17,7 +17,7 @@ import type { StorageThread } from './storage/storage-thread.ts';
 import type { KeptSpan } from './storage/unneeded-volumes.ts';
 
 const DAY_MS = 86_400_000;
-/** How often the clips of a deleted recording are read, in milliseconds. Their number only grows. */
+/** How often the clips of a deleted recording are read, in milliseconds. The number of such recordings only grows. */
 const CLIPS_EVERY_MS = 300_000;
 /** The time between two rounds. The files of a deleted recording are gone within two minutes. */
 const INTERVAL_MS = 30_000;
@@ -85,7 +85,7 @@ export class Sweeper implements AsyncDisposable {
 
   /** Begins the first round at once. Called once. */
   start(): void {
-    // Deletions wait for the bucket, for minutes when it does not answer. Space and quotas are minded in the meantime.
+    // Deletions wait for the bucket, for minutes when it does not answer. Space and quotas are checked in the meantime.
     this.#running = Promise.all([this.#repeat(() => this.#mind()), this.#repeat(() => this.#clear())]);
   }
 
@@ -102,7 +102,7 @@ export class Sweeper implements AsyncDisposable {
 
   /**
    * Checks the quota at the beginning of a recording. Otherwise sessions that are shorter than a round would not be bounded by it. When the
-   * store cannot be reached, the next round does it. Never throws.
+   * store cannot be reached, the next round checks it. Never throws.
    */
   begun(userId: UserId, path: MediaPath): void {
     void this.#attempt(async () => {
@@ -111,7 +111,7 @@ export class Sweeper implements AsyncDisposable {
     });
   }
 
-  /** Stops. Resolves after the recording that is being deleted, which closing the storage thread interrupts. */
+  /** Stops. Resolves when the deletion in progress is over, which the end of the storage thread interrupts. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
@@ -131,7 +131,7 @@ export class Sweeper implements AsyncDisposable {
     await this.#clear();
   }
 
-  /** What waits for the disk and the store alone. */
+  /** Runs the steps that wait only for the disk and the store, and never for the bucket. */
   async #mind(): Promise<void> {
     await this.#attempt(() => this.#noteStored());
     await this.#attempt(() => this.#expire());
@@ -162,7 +162,7 @@ export class Sweeper implements AsyncDisposable {
       let isNoted = false;
       try {
         const found = await store.assets.byPath(path);
-        // The session of a recording that ended early still runs. After a restart, its recorder must find the end in the folder.
+        // The session of a recording that ended early still runs. After a restart, its recorder must find the recorded end in the folder.
         isNoted = found === undefined || (await store.assets.stored(found.asset.id));
       } finally {
         if (!isNoted) this.#stored.add(path);

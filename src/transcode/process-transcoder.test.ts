@@ -428,7 +428,7 @@ it('kills a worker that does not hand out its last packets in time', async (t) =
   await disposal;
 });
 
-it('says that a restored rendition is shed until the first segment that it is made of', async (t) => {
+it('reports a restored rendition as shed until its first new segment begins', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
   const lines: string[] = [];
@@ -464,7 +464,7 @@ it('says that a restored rendition is shed until the first segment that it is ma
   await until('packets of the segment before', () => recording.of('small').length > before);
   assert.deepEqual(transcoder.stats.shed, ['large']);
   const restored = { code: 'transcode_rendition_restored', renditionId: 'large' } as const;
-  assert.equal(recording.warnings.length, 1, 'it is not said to be made again');
+  assert.equal(recording.warnings.length, 1, 'it is not reported as restored yet');
   send(true);
   send(false);
   await until('the rendition', () => recording.of('large').some(({ pts }) => pts >= at.pts - 18_000));

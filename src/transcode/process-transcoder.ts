@@ -215,7 +215,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#state = { type: 'ended', worker };
     if (worker !== undefined) {
       worker.end();
-      // A deadline that runs late is put off once, because what the worker sent in the meantime has not been read.
+      // A deadline that fires late is postponed once, because messages that the worker sent in the meantime have not been read yet.
       const deadline = everyTick(this.#patience.drainWithinMs, this.#options.clock, (lateMs) => {
         if (lateMs === 0) worker.kill('hung');
       });

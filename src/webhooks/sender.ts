@@ -67,7 +67,7 @@ export class Sender implements AsyncDisposable {
       body,
       signal,
     }: {
-      /** Whose webhook it is. */
+      /** The owner of the webhook. */
       readonly userId: UserId;
       readonly headers: Readonly<Record<string, string>>;
       readonly body: string;

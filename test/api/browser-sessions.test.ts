@@ -102,7 +102,7 @@ test('a token is refused from the next request on after its session, its key or 
   assert.equal((await suspended.get('/stream')).json().code, 'user_suspended');
 });
 
-test('a token whose time or session is over is no wrong key, however often it is sent, and one that is right is never refused as a guess', async (t) => {
+test('a token that has expired or whose session has ended never counts as a wrong key, and a valid one is never refused as a guess', async (t) => {
   const api = await startApi(t, { MILLRACE_WRONG_KEYS_PER_MINUTE: '2' });
   const key = await api.makeKey('ana');
   const [expired, ended] = [await browserOf(api, key.userId), await browserOf(api, key.userId)];

@@ -1,5 +1,5 @@
 /**
- * Runs many command lines of `millrace` in one process, because to start one for each takes more CPU time than most commands. Tests of how the
+ * Runs many command lines of `millrace` in one process, because starting one for each takes more CPU time than most commands. Tests of how the
  * process starts, ends and is stopped start one with `millrace.ts`.
  */
 import { type ChildProcess, fork } from 'node:child_process';

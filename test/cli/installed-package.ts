@@ -52,7 +52,7 @@ export async function install(
 
 /**
  * Unpacks the package and links what it depends on to the dependencies of this clone. That takes a tenth of the CPU time of an installation, and
- * lacks the same: the code of the package finds nothing that its manifest does not name.
+ * has the same limits: the code of the package finds nothing that its manifest does not name.
  * @returns the path of its launcher
  */
 export async function unpack(folder: string, tarball: string): Promise<string> {

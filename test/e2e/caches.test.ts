@@ -34,7 +34,7 @@ import {
 } from './viewer.ts';
 
 const TARGET_DURATION_S = 4;
-/** Far longer than anything takes that is waited for. */
+/** Far longer than anything that the tests wait for takes. */
 const TIME_LIMIT_MS = 400_000;
 /** The number of playlists, each with a new part, after which a viewer has seen enough. */
 const PARTS = 16;
@@ -182,7 +182,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', NEEDS_NGINX, () => {
     }
   });
 
-  test('a player gets no answer but 200 while another viewer asks for every future name and with odd queries', async () => {
+  test('a player gets only status 200 while another viewer requests every future name, and with odd queries', async () => {
     const attack = attackOn(indexUrl);
     const viewer = startWatching(indexUrl, { signal: AbortSignal.timeout(TIME_LIMIT_MS) });
     const isEnough = () =>
@@ -203,7 +203,7 @@ test(
   async () => {
     await using parts = new AsyncDisposableStack();
     const versions = ['former', 'new'] as const;
-    /** A node with the files of one version, to which nothing happens but that the API answers 503. */
+    /** A node that has the files of one version, and whose API answers 503. */
     const node = async (version: string) => {
       const server = createServer((asked, answer) => {
         const { url = '' } = asked;

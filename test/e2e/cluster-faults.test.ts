@@ -89,7 +89,7 @@ describe('several nodes', () => {
       await waitFor(isBack, { what: 'the stream to be back' });
     });
 
-    test('find a killed node that is back in time with its sessions', async () => {
+    test('keep the sessions of a killed node that is back before its lease ends', async () => {
       await using live = await broadcast(living, asked);
       await living.kill();
       const { dataDir, apiKey, httpPort, rtmpPort } = living;

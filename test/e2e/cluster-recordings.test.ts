@@ -21,7 +21,7 @@ import { type Answer, get } from './viewer.ts';
 const DAY_MS = 86_400_000;
 /** The shortest volume that the setting allows. */
 const VOLUME_S = 10;
-/** Media may be at most ten seconds ahead of the clock of a server that may be held up when the first media comes. */
+/** Less than the ten seconds by which media may be ahead of the clock, because a server may be held up when the first media comes. */
 const AHEAD_MS = 6000;
 
 interface Recording {

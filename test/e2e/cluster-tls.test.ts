@@ -20,11 +20,11 @@ import { get, nextDirectives } from './viewer.ts';
 
 const parts = new AsyncDisposableStack();
 const certificate = makeCertificate();
-/** Its address is right, and it trusts the certificate. */
+/** A server that trusts the certificate. Its own address is right. */
 let one: ServerProcess;
-/** Trusts the certificate. Its address leads to `one`. */
+/** A server that trusts the certificate. Its address leads to `one`. */
 let misled: ServerProcess;
-/** Does not trust the certificate. Its address leads to nobody. */
+/** A server that does not trust the certificate. Nothing listens at its address. */
 let lost: ServerProcess;
 
 before(async () => {

@@ -175,7 +175,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
       await search.fill(pasted);
       await page.getByRole('option', { name: 'the goal Clip' }).waitFor();
       await page.keyboard.press('Escape');
-      // The same keys close the search until it knows that its dialog is closed. A closed dialog is hidden first: only the element tells.
+      // The same keys would close the search until its element is removed, which happens after the dialog is hidden.
       await page.locator('dialog.palette').waitFor({ state: 'detached' });
     }
     await page.goto(url(`/sessions/${clip.source.sessionId}`));

@@ -131,7 +131,7 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
     const { page } = watched;
     // What the page asks for after signing in is not counted.
     await page.goto('about:blank');
-    // What is asked again after a while counts once.
+    // A request that is repeated after a while counts once.
     const requests = new Set<string>();
     page.on('request', (request) => requests.add(request.url()));
     await page.goto(url('/'));

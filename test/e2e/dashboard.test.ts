@@ -329,7 +329,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('The server cannot be reached').waitFor();
     assert.equal(await page.getByLabel('Name', { exact: true }).inputValue(), 'kept');
     await page.context().setOffline(false);
-    // The page shows what it said before until it knows that this request has failed, too.
+    // The page keeps its earlier message until it knows that this request has failed, too.
     const lost = page.waitForEvent('requestfailed', (request) => request.method() === 'POST');
     await page.route('**/api/stream', async (route) => {
       assert.equal((await route.fetch()).status(), 201);

@@ -21,7 +21,7 @@ import { waitFor } from '../support/wait-for.ts';
 
 type Health = Static<typeof HealthSchema>;
 
-/** What is measured is read by timers of real time, each of which has a turn in this time. */
+/** The time in which each of the timers that read measurements fires. They run in real time. */
 const PACE_MS = 300;
 
 const near = (actual: number | undefined, expected: number, tolerance: number, what: string) =>

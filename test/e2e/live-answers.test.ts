@@ -70,7 +70,7 @@ function growingSegment({ segments }: MediaPlaylist): number {
 
 const hintedPart = ({ hints }: MediaPlaylist): string => hints.find((hint) => hint.get('TYPE') === 'PART')!.get('URI')!;
 
-/** Asks something about the edge of the playlist, again when the edge has moved meanwhile. */
+/** Makes a request that depends on the live edge, and repeats it when the edge has moved in the meantime. */
 function whileSteady<Edge>(edgeOf: (of: MediaPlaylist) => Edge, ask: (edge: Edge) => Promise<Answer>): Promise<Answer> {
   const asked = async () => {
     const edge = edgeOf(await playlist());

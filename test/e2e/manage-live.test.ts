@@ -77,7 +77,7 @@ describe('a live stream', () => {
       for (const agent of ['one', 'another']) await get(live.playlistUrl, { headers: { 'user-agent': agent } });
       const views = await server.api.request('GET', `/data/views/now?playbackId=${live.stream.playbackId}`);
       const [{ viewCount } = { viewCount: 0 }] = (await views.json()) as { viewCount: number }[];
-      // The request with which the broadcast began came from a third.
+      // The first request of the broadcast came from a third viewer.
       return viewCount === 2 || viewCount === 3;
     };
     await waitFor(areCounted, { what: 'both viewers to be counted' });

@@ -82,7 +82,7 @@ describe('a movie in Chromium', NEEDS_CHROMIUM, () => {
   }
 
   /**
-   * Seeks, and reads the frame that is shown. A busy browser draws it a moment after `seeked`, and until then the frame before.
+   * Seeks, and reads the frame that is shown. A busy browser draws it a moment after `seeked`, and shows the previous frame until then.
    * @param least @param most the numbers of the frames that are waited for, for up to a minute
    */
   async function look(atS: number, least: number, most = least): Promise<Looked> {

@@ -59,7 +59,7 @@ export async function startDeployedNginx(
 /**
  * Starts nginx with the configuration of `deploy/compose-nginx.conf`, with other paths and addresses.
  * @param upstream host and port of the server that nginx forwards to
- * @param proxy the address of a proxy in front, for which the lines that the file has in a comment are used
+ * @param proxy the address of a proxy in front, for which the commented-out lines of the file are used
  */
 export async function startComposeNginx(upstream: string, proxy?: string): Promise<CachingProxy> {
   const example = await readFile(join(import.meta.dirname, '../../deploy/compose-nginx.conf'), 'utf8');
@@ -75,7 +75,7 @@ export async function startComposeNginx(upstream: string, proxy?: string): Promi
   );
 }
 
-/** An example with what is there in place of it. @throws {Error} when the example lacks one of these texts */
+/** Replaces texts of an example configuration by those of the test. @throws {Error} when the example lacks one of them */
 function replacedAll(example: string, places: readonly (readonly [example: string, here: string])[]): string {
   return places.reduce((text, [from, to]) => {
     if (!text.includes(from)) throw new Error(`the example has no ${from}`);

@@ -33,7 +33,7 @@ const record = (durationS: number) =>
     durationS,
   });
 
-/** The media of the server's clock goes on as fast as the machine can, so nothing may leave the playlist before the player has loaded it. */
+/** Simulated time passes as fast as the machine can, so no segment may leave the playlist before the player has loaded it. */
 const start = () =>
   startSteppedServer({
     settings: {
@@ -96,7 +96,7 @@ interface Played {
   readonly messages: readonly string[];
 }
 
-/** Starts a player after a certain step of a publish. That step is over when the player has begun with a segment. */
+/** Starts a player after a certain step of a publish. That step ends when the player has loaded a segment. */
 function playFrom(url: string) {
   const ended = Promise.withResolvers<Played>();
   ended.promise.catch(() => {}); // it is awaited after the publish

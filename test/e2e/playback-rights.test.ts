@@ -21,7 +21,7 @@ import { assertLoaded, assertMedia } from './judge.ts';
 import { type CachingProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
 import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
-/** Far longer than anything takes that is waited for. */
+/** Far longer than anything that the tests wait for takes. */
 const TIME_LIMIT_MS = 120_000;
 /** The number of playlists, each with a new part, after which a viewer has seen enough. */
 const PARTS = 12;

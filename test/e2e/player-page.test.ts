@@ -22,7 +22,7 @@ const HOLD_MS = 60_000;
 /** Smaller than the media, so that a test can tell a variant by its width. */
 const SMALLER = { name: 'small', bitrate: 100_000, fps: 0, width: 256, height: 144 };
 
-/** A script that makes the browser one without media source extensions. */
+/** A script that removes media source extensions from the browser. */
 const NO_MEDIA_SOURCE = 'delete globalThis.MediaSource; delete globalThis.ManagedMediaSource;';
 
 /** Waits until the page shows a state. */
@@ -72,7 +72,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const { page } = watched;
     let isAway = true;
     await page.route('**/hls.mjs*', (route) => (isAway ? route.abort() : route.continue()));
-    // Each request is answered once the test has seen what the page says of the answer before.
+    // Each request is answered once the test has seen what the page says about the previous answer.
     const codes = ['too_many_viewers', 'shutting_down', 'playlist_timeout'];
     const seen = codes.map(() => Promise.withResolvers<void>());
     const askedAt: number[] = [];

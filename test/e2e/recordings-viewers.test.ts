@@ -46,8 +46,8 @@ interface Asset {
 }
 
 /**
- * Half a second after the beginning of the first segment from a position on. Where a busy machine interrupted the stream, positions and
- * wall-clock times are further apart after it than before it.
+ * Half a second after the beginning of the first segment at or after a position. Where a busy machine interrupted the stream, the
+ * difference between positions and wall-clock times is larger afterwards.
  */
 async function momentAfter(playlistUrl: string, leastS: number) {
   const { segments } = readMediaPlaylist(await (await fetch(playlistUrl)).text());

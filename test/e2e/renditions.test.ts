@@ -246,7 +246,7 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
     note(t, { speed, waits, seeks, longestMs });
     assertContinuous(longestMs < LATE_MS ? shown : withoutRepeatedFrames(shown), FPS_IN_BROWSER);
     assert.equal(ranges, 1);
-    // A player cannot play what the machine made too late or not at all, for another viewer as well.
+    // No player can play media that the machine made too late or not at all, as another viewer has noticed.
     if (longestMs < LATE_MS) {
       const widths = runsOfWidths(shown);
       assert.deepEqual(new Set(widths), new Set(Object.values(WIDTHS)), `pictures ${widths.join()} pixels wide`);

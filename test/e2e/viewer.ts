@@ -232,7 +232,7 @@ async function watchAll(
   };
   const [viewings] = await Promise.all([watchRenditions(), takeMoments()]);
   if (signal.aborted && (signal.reason as Error).name === 'TimeoutError') throw signal.reason;
-  // How old the last one is depends on the machine, but what is measured may be announced at the end only.
+  // The age of the last playlist depends on the machine, but measured values may be announced only at the end.
   const last = signal.aborted ? undefined : await load(indexUrl);
   if (last !== undefined) multivariant.push(last);
   const renditions = new Map(uris.map((uri, index) => [uri, viewings[index]!]));

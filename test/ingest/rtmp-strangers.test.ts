@@ -71,7 +71,7 @@ const isRefused = (server: TestRtmpServer) =>
   });
 
 describe('an encoder that published before', { concurrency: true }, () => {
-  it('gets back while strangers from hundreds of networks compete for every place', async () => {
+  it('reconnects while strangers from hundreds of networks compete for every place', async () => {
     await using server = await startTestRtmpServer({ rtmpMaxUnauthenticated: 40, rtmpConnectionsPerMinute: 1_000_000 });
     const publish = () => RtmpClient.publish(server.port, GOOD_KEY, 'live', { from: ENCODER });
     (await publish()).drop();
@@ -90,7 +90,7 @@ describe('an encoder that published before', { concurrency: true }, () => {
     );
   });
 
-  it('gets back over RTMPS while strangers leave every TLS handshake unfinished', async (t) => {
+  it('reconnects over RTMPS while strangers leave every TLS handshake unfinished', async (t) => {
     const certificate = await openCertificate(t);
     await using server = await startTestRtmpServer(
       { rtmpMaxUnauthenticated: 60, rtmpConnectionsPerMinute: 1_000_000 },

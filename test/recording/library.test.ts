@@ -127,7 +127,7 @@ describe('a recording that runs', () => {
     assert.equal(await library.secondsIn(studio.path, false, excerpt), undefined);
   });
 
-  test('says of media that another segment may get its name until its files are closed, and tags it by its place', async () => {
+  test('marks media as not final until its files are closed, and gives each place in the files an ETag of its own', async () => {
     await using parts = new AsyncDisposableStack();
     const studio = parts.use(new Studio());
     const recorder = studio.begin();

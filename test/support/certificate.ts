@@ -68,8 +68,8 @@ export function makeCertificate(options: TestCertificateOptions = {}): TestCerti
 }
 
 /**
- * Writes a certificate to `cert.pem` and `key.pem` in a folder, and replaces older ones as quickly as can be, so that nobody takes the time in
- * between for a pair that does not fit. Returns the settings that name the files.
+ * Writes a certificate to `cert.pem` and `key.pem` in a folder. Both replace older files at almost the same time, so that no server reads a
+ * certificate with the key of another one. Returns the settings that name the files.
  */
 export async function writeCertificate(folder: string, { cert, key }: TestCertificate) {
   const files = { MILLRACE_TLS_CERT: join(folder, 'cert.pem'), MILLRACE_TLS_KEY: join(folder, 'key.pem') };

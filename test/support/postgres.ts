@@ -41,7 +41,7 @@ const PASSWORD = 'secret-of-the-databases-of-tests';
  */
 const CLUSTER =
   `-U ${USER} --auth=scram-sha-256 --set=scram_iterations=1 --no-sync --wal-segsize=1 -E UTF8 --locale=C`.split(' ');
-/** Where a new cluster is kept, of which others are copies. */
+/** The folder that keeps one new cluster. All others are copies of it. */
 const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace');
 
 /**
@@ -313,7 +313,7 @@ function makeCluster(home: Home): void {
   try {
     renameSync(join(copy, 'cluster'), kept);
   } catch (error) {
-    // Another process has kept its own meanwhile.
+    // Another process has kept its cluster in the meantime.
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code!)) throw error;
   }
   rmSync(copy, { recursive: true });

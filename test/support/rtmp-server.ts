@@ -24,8 +24,8 @@ export interface TestRtmpServer extends AsyncDisposable {
   readonly logLines: readonly string[];
   readonly server: IngestServer;
   /**
-   * Moves the server's clock forward. At first it moves in no other way, so that nothing in a test depends on how long it takes. Before that, the
-   * server handles everything that it has received.
+   * Moves the server's clock forward, after the server has handled everything that it received. Until {@link runClock} the clock moves in no
+   * other way, so that nothing depends on how long a test takes.
    */
   advance(byMs: number): Promise<void>;
   /**

@@ -5,7 +5,7 @@
  * - no text: the suite runs the commands, and they end with code 0. JSON that they print is not an error.
  * - `until=live`: an encoder. The suite runs it until its stream is live.
  * - `until=ready`: a server. The suite runs it until the server is ready.
- * - `until="TEXT"`: another program that goes on. The suite creates streams and runs the program until it has printed the text.
+ * - `until="TEXT"`: another program that does not end. The suite creates streams and runs the program until it has printed the text.
  * - `settings`: assignments for an environment file. The suite reads them as systemd and the server do.
  * - `by=FILE`: this script runs the commands, which take too long for the suite or need other tools.
  * - `not-run="REASON"`: nothing runs it.

@@ -18,7 +18,7 @@ const STYLE = `
   :host { display: block; position: relative; aspect-ratio: 16 / 9; background: #0b0d12; overflow: hidden; }
   video { display: block; width: 100%; height: 100%; object-fit: contain; }
 `;
-/** One sheet for all elements. Safari has none before 16.4. @type {CSSStyleSheet | undefined} */
+/** One style sheet for all elements. Safari before 16.4 cannot share one. @type {CSSStyleSheet | undefined} */
 const SHEET = 'adoptedStyleSheets' in document ? new CSSStyleSheet() : undefined;
 SHEET?.replaceSync(STYLE);
 

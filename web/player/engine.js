@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 10_000;
 /**
  * Loads the engine for this browser. Call it once, early.
  * @param {object} options
- * @param {() => void} options.onFailure called after each attempt that failed. There are attempts until one succeeds
+ * @param {() => void} options.onFailure called after each failed attempt. It is tried again until an attempt succeeds
  * @param {AbortSignal} [options.signal] ends the attempts
  * @returns {Promise<Play | undefined>} with the browser's own HLS, the browser chooses among variants, and offers the viewer no choice;
  *   undefined when the attempts were ended

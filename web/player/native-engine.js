@@ -68,15 +68,15 @@ export function playNatively(video, url, _quality, startAt) {
 }
 
 /**
- * Whether the browser can decode any variant, after an error of the video. It says for which formats that is so, but meets some that it
- * wrongly takes for decodable, such as 4:2:2 chroma, only when it decodes them.
+ * Whether the browser can decode any variant, asked after an error of the video. A browser states which formats it can decode, but may be
+ * wrong, for example about 4:2:2 chroma. Decoding then fails before the first frame is shown.
  * @param {HTMLVideoElement} video
  * @param {string} url the URL of `index.m3u8`
  */
 async function isDecodable(video, url) {
   if (video.error?.code === DECODE_ERROR && video.currentTime === 0) return false;
   const variants = await listVariants(url);
-  // Without an answer nothing is known.
+  // Without the multivariant playlist, the formats are not known.
   return (
     variants.length === 0 || variants.some(({ codecs }) => video.canPlayType(`video/mp4; codecs="${codecs}"`) !== '')
   );

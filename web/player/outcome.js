@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * The outcome of an engine while it is not known yet.
+ * A promise of the outcome of an engine.
  */
 
 /** @typedef {import('./engine.js').Outcome} Outcome */

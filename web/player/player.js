@@ -25,8 +25,8 @@ const WELL_MS = 10_000;
 const STALL_SHOWN_AFTER_MS = 400;
 const POSITION_SHOWN_EVERY_MS = 500;
 /**
- * How long after an answer the page asks again whether the stream is recorded, and how long while a recording has no frame yet or the server
- * could not say.
+ * How long after an answer the page asks again whether the stream is recorded. The shorter time is for a recording that has no frame yet,
+ * and for a server that could not answer.
  */
 const RECORDING_ASKED_AFTER_MS = 15_000;
 const SOON_ASKED_AFTER_MS = 2000;
@@ -44,7 +44,7 @@ const indexUrl = new URL(`index.m3u8${right}`, folder).href;
 let engine;
 /** The recording, as far as the page knows. @type {import('./recording.js').Recording | undefined} */
 let recording;
-/** When the page may ask for the recording again; never while an answer is still to come. */
+/** When the page may ask for the recording again. Never while a request is in progress. */
 let askForRecordingFrom = Number.NEGATIVE_INFINITY;
 /** Whether a recording was found before. The moment that the address names is where the first one begins. */
 let hasBegun = false;

@@ -19,10 +19,10 @@ const LIMIT_MS = 10_000;
  */
 
 /**
- * Asks for the recording.
+ * Asks the server for the recording.
  * @param {string} url the URL of `recording.json`
  * @returns {Promise<Recording | 'none' | 'unknown'>} `none` when nothing is recorded that this viewer may watch, `unknown` when the server
- *   cannot say so now
+ *   gave no usable answer
  */
 export async function findRecording(url) {
   try {

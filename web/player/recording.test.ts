@@ -9,7 +9,7 @@ const { findRecording } = (await import(new URL('recording.js', import.meta.url)
   findRecording: (url: string) => Promise<object | string>;
 };
 
-test('what is recorded is told from nothing, and nothing from a server that cannot say', async (t) => {
+test('a recording, no recording, and a server that gives no usable answer are distinguished', async (t) => {
   const server = createServer((request, response) => {
     const status = Number(request.url?.slice(1));
     if (status === 0) request.socket.destroy();

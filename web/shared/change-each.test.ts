@@ -18,11 +18,11 @@ async function sendWith(errors: ReadonlyMap<ApiChange, number>) {
   return { ...changed, sent, error: (changed.error as Error | undefined)?.message };
 }
 
-test('what is gone already keeps nothing from being changed, and is no failure', async () => {
+test('a change of something that no longer exists is no failure, and the others are sent', async () => {
   assert.deepEqual(await sendWith(new Map([[B, 404]])), { sent: CHANGES, done: [A, C, D], left: [], error: undefined });
 });
 
-test('what is refused is left, and the others are changed', async () => {
+test('a change that is refused is left, and the others are sent', async () => {
   const refused = new Map([
     [A, 403],
     [C, 409],
@@ -30,7 +30,7 @@ test('what is refused is left, and the others are changed', async () => {
   assert.deepEqual(await sendWith(refused), { sent: CHANGES, done: [B, D], left: [A, C], error: 'answer 403' });
 });
 
-test('when the server does not answer or wants no more requests, the rest is left', async () => {
+test('when the server does not answer or limits requests, the rest is not sent', async () => {
   for (const status of [0, 401, 429, 503]) {
     const answer = await sendWith(new Map([[B, status]]));
     assert.deepEqual(answer, { sent: [A, B], done: [A], left: [B, C, D], error: `answer ${status}` });

@@ -1,22 +1,22 @@
 /**
- * Changes many things, one after another.
+ * Makes many changes, one after another.
  */
 import type { ApiChange } from './curl.ts';
 import { ApiError } from './errors.ts';
 
-/** What became of many changes. */
+/** The result of many changes. */
 export interface Changed {
   readonly done: readonly ApiChange[];
-  /** Those that failed or were not sent any more. What is gone already is in neither list. */
+  /** The changes that failed or were not sent. A change of something that no longer exists is in neither list. */
   readonly left: readonly ApiChange[];
   /** The first failure; undefined when nothing is left. */
   readonly error: unknown;
 }
 
 /**
- * Sends changes one after another. One that is refused does not keep the others from being sent. When the server does not answer, or wants no
- * more requests, the rest is left.
- * @param send sends one
+ * Sends changes one after another. When the server refuses one, the others are still sent. When it does not answer or limits requests, the
+ * rest is not sent.
+ * @param send sends one change
  */
 export async function changeEach(
   changes: readonly ApiChange[],
@@ -41,7 +41,7 @@ export async function changeEach(
   return { done, left, error: first };
 }
 
-/** Whether a failure is about what was to be changed, so that other changes may succeed. */
+/** Whether a failure concerns only the resource that was to be changed, so that other changes may succeed. */
 const concernsOne = (error: unknown): boolean =>
   error instanceof ApiError &&
   error.status >= 400 &&

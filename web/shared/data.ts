@@ -31,12 +31,12 @@ const SPACING_MS = 150;
 /** How long a load may take. The next one may find a connection that works. */
 const LIMIT_MS = 20_000;
 
-/** What {@link useData} has. */
+/** The state of {@link useData}. */
 interface State<Value> {
   readonly key: string;
   readonly value: Value | undefined;
   readonly error: unknown;
-  /** Whether a load was given up for the value, so that it must be loaded again. */
+  /** Whether the value was put while a load was in progress, so that it must be loaded again. */
   readonly mayBeOld?: boolean;
 }
 
@@ -139,7 +139,7 @@ export function useData<Value>(
     error: current.error,
     reload,
     put: (value) => {
-      // What is being loaded may be older. It may also have what this value lacks, such as the event that asked for it.
+      // The load in progress may be older than this value. It may also contain something newer, such as the event that caused it.
       loading.current?.abort.abort();
       setState({ key, value, error: undefined, mayBeOld: loading.current !== undefined });
     },

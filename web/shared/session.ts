@@ -35,8 +35,8 @@ export const signedIn = signal<SignedIn | null | undefined>(undefined);
 export const signedOutBecause = signal<string | undefined>(undefined);
 
 /**
- * The token, and until when it is used by two clocks: `performance.now()` stands still while a machine sleeps, and `Date.now()` may be set
- * back.
+ * The token, and until when it is used by each of two clocks: `performance.now()` stands still while a machine sleeps, and `Date.now()` may
+ * be set back.
  */
 let token: { readonly value: string; readonly until: number; readonly untilDate: number } | undefined;
 let renewing: Promise<string> | undefined;

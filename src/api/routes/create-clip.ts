@@ -27,7 +27,7 @@ const schema = {
   response: answers(200, ref(CreatedClipSchema), 404, 422),
 };
 
-/** A recording whose length differs by at most this from its span of wall-clock time, in seconds, has no pause. */
+/** The most seconds by which the length of a recording without a pause differs from its span of wall-clock time. */
 const NO_PAUSE_S = 1;
 
 /** Makes a clip that belongs to the caller. */
@@ -55,7 +55,7 @@ export const createClip: ApiRoute = (api, context) => {
     if (durationS === 0) {
       throw new MillraceError(
         'clip_out_of_range',
-        'Nothing is recorded between startTime and endTime, because the publisher was away; send times at which there was video or audio.',
+        'Nothing was recorded between startTime and endTime, because the publisher was disconnected. Choose times at which it sent video or audio.',
       );
     }
     const tracks = [bestVideo(origin.tracks), audioOf(origin.tracks)];
@@ -81,7 +81,7 @@ export const createClip: ApiRoute = (api, context) => {
   });
 };
 
-/** Seconds of media in a clip. When the recording has a pause and its index cannot be read now, the pause counts. */
+/** Seconds of media in a clip. Pauses are included only when the index of the recording cannot be read now. */
 async function secondsOf(origin: Asset, span: ClipSpan, recordings: RunningRecordings): Promise<number> {
   const { fromMs, untilMs, durationS } = origin;
   const spanS = (span.untilMs - span.fromMs) / 1000;

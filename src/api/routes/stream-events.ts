@@ -91,7 +91,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
       // Without this header, nginx buffers the answer.
       'x-accel-buffering': 'no',
     });
-    // An answer to HEAD is its headers. Node would send them only with the end of the answer.
+    // The response to HEAD consists of its headers, which Node would send only when the response ends.
     if (request.method === 'HEAD') {
       output.end();
       return;

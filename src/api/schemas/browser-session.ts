@@ -20,7 +20,7 @@ export const BrowserSessionSchema = Type.Object(
     ),
     createdAt: Type.Integer({ description: `When the browser signed in, in ${MILLISECONDS}.` }),
     lastSeen: Type.Integer({
-      description: `When the session was last used, in ${MILLISECONDS}, accurate to ten minutes. It ends after 12 hours without use, unless it was made with an API key that may only read (each rule has only the method \`get\`).`,
+      description: `When the session was last used, in ${MILLISECONDS}, accurate to ten minutes. The session ends after 12 hours without use, unless it was made with an API key that may only read (each rule has only the method \`get\`).`,
     }),
     address: Type.String({ description: 'The address that the session was last used from.' }),
     isCurrent: Type.Boolean({ description: 'Whether this request was made by the session.' }),

@@ -196,7 +196,7 @@ export class Connection implements Peer {
     this.#smallReads = 0;
     this.#goOn('sweep');
     if (now - this.#countedSince >= 1000) this.#beginSecond();
-    // Last, because a peer that the server made wait until now was not silent.
+    // Comes last, because a peer from which the server did not read until now was not silent.
     this.#conversation.silentFor(now - this.#heardAt);
   }
 

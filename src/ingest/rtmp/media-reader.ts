@@ -166,7 +166,7 @@ export class MediaReader {
   }
 
   /**
-   * Reads metadata. What cannot be read is ignored, because metadata is optional.
+   * Reads metadata. Metadata that cannot be parsed is ignored, because it is optional.
    *
    * A change is not counted as a new start, because viewers and the transcoder do not notice it. GStreamer's flvmux sends metadata whenever a
    * tag changes. Without a nominal bitrate it sends the average bitrate that the parser measures, which changes with nearly every frame at

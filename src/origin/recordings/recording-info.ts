@@ -50,7 +50,7 @@ export function recordingInfoRoute(
       const isForOwner = isRunning && !dvr;
       const unshared = context.cacheControl('restricted');
       if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
-      // The store learns the extent only from time to time, and finally once the recording is ready. The files of this machine always say it.
+      // The store gets the extent only from time to time, and once more when the recording is ready. The files here always have it.
       const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing');
       const opened = mayBeLonger && origin === undefined ? await library.open(asset.path) : undefined;
       const extent = opened?.extent ?? asset;

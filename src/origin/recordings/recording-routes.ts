@@ -219,7 +219,7 @@ class RecordingAnswers {
     if (await this.#context.gate.isOwners(request, found.subject)) return;
     throw new MillraceError(
       'playback_unauthorized',
-      'This recording still runs; until it has ended, only its owner may watch it, with an API key or an owner token.',
+      'This recording is still running. Until it has ended, only its owner may watch it, with an API key or an owner token.',
     );
   }
 

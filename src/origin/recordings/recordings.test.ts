@@ -650,7 +650,7 @@ test('with DVR off, a running recording is only for its owner, and is for all af
   ]) {
     assert.equal((await owned.ask(url)).headers['cache-control'], 'private, no-store', url);
   }
-  // A video element sends no header, so the token of the owner counts in the address of an MP4 and its playlist.
+  // A video element cannot send headers, so the owner token is accepted in the URL of an MP4 and its playlist.
   const shown = await setUp(t, { dvr: 'off', isRunning: true });
   const tokenUntil = (expiresAt: number) =>
     new OwnerTokens(CLUSTER_SECRET)

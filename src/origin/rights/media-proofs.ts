@@ -17,7 +17,7 @@ import { ProofTable } from './proof-table.ts';
 const LENGTH = 16;
 /** The largest number of remembered proofs, enough for several hundred sessions. Each segment is requested and listed many times. */
 const MAX_REMEMBERED = 10_000;
-/** The number of recordings whose proofs are kept in tables: those whose playlists were used last. */
+/** The number of recordings whose proofs are kept in tables. Those whose playlists were used last are kept. */
 const MAX_TABLES = 16;
 
 /** Makes and checks proofs. */
@@ -46,7 +46,7 @@ export class MediaProofs {
     return proof;
   }
 
-  /** Makes the same proofs for a playlist of a recording. They take no place of those that live streams need. */
+  /** Makes the same proofs for a playlist of a recording. They do not push out proofs that live streams need. */
   ofRecording(policy: PlaybackPolicy, mediaPath: MediaPath): (name: string) => string {
     const recording = `${mediaPath} ${this.#digestOf(policy)}`;
     const table = this.#tables.get(recording) ?? new ProofTable();

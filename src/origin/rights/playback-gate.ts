@@ -121,7 +121,7 @@ export class PlaybackGate {
     }
   }
 
-  /** Whether a request shows a token of the owner that is valid now, also where the policy needs none. @throws {MillraceError} `store_unavailable` */
+  /** Whether a request carries a valid owner token, even where the policy needs no token. @throws {MillraceError} `store_unavailable` */
   async isOwners(request: FastifyRequest, { stream, tokensFor }: PlaybackSubject): Promise<boolean> {
     const { token } = credentialsOf(request);
     const claim = token === undefined ? undefined : this.#claimOf(tokensFor, token);

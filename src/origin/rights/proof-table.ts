@@ -1,11 +1,11 @@
 /**
- * The proofs of one recording by segment number, in a few bytes each. A playlist of a day has more segments than proofs are remembered
- * otherwise, and making them takes a hundred times as long as reading them here.
+ * The proofs of one recording by segment number, in a few bytes each. The playlist of a whole day has more segments than other caches have
+ * places for proofs, and making a proof takes a hundred times as long as reading it here.
  */
 
 /** The number of bytes of a proof, which are 16 base64url characters. */
 const PROOF_BYTES = 12;
-/** The numbers from this one on, which a recording of a day has with segments shorter than a second, are not kept: 1.5 MiB for each recording. */
+/** Proofs of segments from this number on are not kept, so a table has at most 1.5 MiB. A day has fewer segments of a second or more. */
 const MAX_NUMBERS = 2 ** 17;
 const MIN_BYTES = 1024;
 const NONE = Buffer.alloc(PROOF_BYTES);

@@ -15,7 +15,7 @@ function playlistOf(segments: number): PlaylistText {
   return new PlaylistText(`#EXTM3U\n#EXT-X-MAP:URI="source/init-0.mp4"\n${lines.join('')}#EXT-X-ENDLIST\n`, true);
 }
 
-test('a playlist of a day is made restricted in small pieces, once for all who ask at the same time', async () => {
+test('the restricted playlist of a day is made in small pieces, and once for all requests at the same time', async () => {
   const mediaPath = newMediaPath();
   const proofs = new MediaProofs(new Secret('of all nodes'));
   const whole = playlistOf(DAY);
@@ -49,7 +49,7 @@ test('a playlist of a day is made restricted in small pieces, once for all who a
   assert.equal(long!.ended, true);
 });
 
-test('the proofs of a recording are those of its media, and are made once for all its playlists', () => {
+test('the proofs in playlists of a recording are valid for its media, and are made once for all its playlists', () => {
   const path = newMediaPath();
   const proofs = new MediaProofs(new Secret('of all nodes'));
   const names = ['init-0.mp4', ...Array.from({ length: DAY }, (_, number) => `${number}.m4s`), '131072.m4s', '012.m4s'];

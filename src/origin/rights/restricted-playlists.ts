@@ -29,10 +29,10 @@ export function withTicket(multivariant: string, ticket: string): string {
 /** The number of versions kept of each playlist: with and without a ticket in its address, before and after a change of the policy. */
 const MAX_VERSIONS = 4;
 
-/** The number of characters that are made restricted in one turn of the event loop. They name a few hundred segments. */
+/** The number of characters of a playlist that are rewritten in one turn of the event loop. They name a few hundred segments. */
 const PIECE_LENGTH = 16_384;
 
-/** Where a restricted playlist is, and how its addresses are made. */
+/** Where a restricted playlist is located, and how its addresses are made. */
 export interface Restriction {
   /** The path from the playlist's folder to that of its session: {@link ABOVE_TICKET}, or empty. */
   readonly folder: string;
@@ -46,14 +46,14 @@ export class RestrictedPlaylists {
   readonly #made = new Versions<RenderedPlaylist>();
   readonly #long = new Versions<Promise<RenderedPlaylist>>();
 
-  /** The media playlist with the addresses of a restricted stream. */
+  /** Returns the media playlist with the addresses of a restricted stream. */
   of(playlist: RenderedPlaylist, restriction: Restriction): RenderedPlaylist {
     return this.#made.of(playlist, restriction, () => {
       return new PlaylistText(restricted(playlist.text, restriction), playlist.ended);
     });
   }
 
-  /** The same for a playlist that may be of a whole day. It is made in small pieces, between which others get the event loop. */
+  /** Does the same for a playlist that may cover a whole day. It is made in small pieces, so that it does not block the event loop. */
   long(playlist: RenderedPlaylist, restriction: Restriction): Promise<RenderedPlaylist> {
     return this.#long.of(playlist, restriction, async () => {
       const { text, ended } = playlist;
@@ -70,7 +70,7 @@ export class RestrictedPlaylists {
   }
 }
 
-/** Puts the proofs into whole lines of a media playlist. */
+/** Puts proofs into the addresses in some lines of a media playlist. No line may be cut. */
 function restricted(lines: string, { folder, proofOf }: Restriction): string {
   return lines.replace(
     MEDIA_ADDRESS,
@@ -78,7 +78,7 @@ function restricted(lines: string, { folder, proofOf }: Restriction): string {
   );
 }
 
-/** The versions made of each playlist, by the prefix of its addresses and the policy of its proofs. */
+/** The restricted versions of each playlist, by the prefix of their addresses and the policy of their proofs. */
 class Versions<Made> {
   readonly #made = new WeakMap<RenderedPlaylist, Map<string, Made>>();
 

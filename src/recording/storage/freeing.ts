@@ -59,7 +59,7 @@ export async function free(
  * @throws an error of the system
  */
 export async function freeDisk(folder: string, path: string, spans: readonly KeptSpan[]): Promise<void> {
-  // The index leaves this machine after all volumes did.
+  // The index is deleted from this machine after all volumes.
   if (spans.length > 0 && readIndexFiles(join(folder, path)).length === 0) return;
   await free({ folder, bucket: undefined }, path, spans);
 }

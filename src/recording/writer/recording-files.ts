@@ -152,7 +152,7 @@ export class RecordingFiles {
   #beginVolume(period: number, init: InitRecord, head: Uint8Array, now: number): StepResult {
     this.#close(this.#volumes, init.rendition);
     this.#newestPeriod = Math.max(this.#newestPeriod, period);
-    // Index records refer to the bytes of a volume, so one that exists is never written over.
+    // Index records refer to the bytes of a volume, so an existing volume is never overwritten.
     const opened = this.#openFile(volumeName(init.id, period), 'wx');
     const volume: Volume = { ...opened, period, defaults: readInit(init.bytes).defaults };
     this.#volumes.set(init.rendition, volume);

@@ -231,7 +231,7 @@ function recordings(fixture: Fixture): void {
     ]);
   });
 
-  it('is in the object store only once it is settled, and then its session is resumed without it', async () => {
+  it('counts as stored only once it is settled, and is then not resumed with its session', async () => {
     const { store, user } = fixture;
     const stream = await recordedStream(fixture);
     const node = someNode();

@@ -115,7 +115,7 @@ export function nodesContract(name: string, open: OpenStore): void {
       assert.ok(!(await store.nodes.lapsed()).includes(node.id));
     });
 
-    it('ends the sessions of a lost node that had more than one write ends', async () => {
+    it('ends the sessions of a lost node that has more of them than one write ends', async () => {
       const { store, user } = fixture;
       const node = await nodeFor(NONE_MS);
       const count = 101;

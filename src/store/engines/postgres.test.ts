@@ -34,7 +34,7 @@ const awayOrUnknown = (error: unknown) => away(error) || unknown(error);
 let server: PostgresServer;
 /** The URL of a database with the tables of an empty store. It is copied for tests that are not about creating the tables. */
 let emptyStore: string;
-/** The URL of another one, which has the table `things` as well. */
+/** The URL of another such database, which also has the table `things`. */
 let withThings: string;
 before(async () => {
   server = await startPostgres();

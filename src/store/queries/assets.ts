@@ -113,8 +113,8 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
     ),
 
     /**
-     * Resumes the recording of a session that had ended because its node was taken for lost. One that is in the object store as a whole has
-     * ended before its session, and for good.
+     * Resumes the recording of a session that had ended because its node was taken for lost. One that is completely in
+     * the object store ended before its session, and is not resumed.
      */
     sessionResumed: prepare((args: Columns<'session_id'>) =>
       db

@@ -72,7 +72,7 @@ export type OldSessionArgs = Pick<RangeArgs, 'after_at' | 'after_id'> &
 
 /** The queries on a window of old sessions. */
 export interface OldSessionQueries<Args> {
-  /** The session at a distance of `skip` from the first one. */
+  /** The session that comes `skip` places after the first one. */
   readonly nth: (args: Args & { readonly skip: number }) => Query<PageKey>;
   /** A session that has no recording. */
   readonly any: (args: Args) => Query<{ readonly id: SessionId }>;

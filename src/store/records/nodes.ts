@@ -101,7 +101,7 @@ export function nodeRecords(runner: Runner, engine: Engine): Store['nodes'] {
   };
 }
 
-/** A session of a lost node, and its end. The clock of this machine may differ from that of the node. */
+/** A session of a lost node, and its end, which is not before it was last seen: the clocks of the two nodes may differ. */
 function endOf(session: Session, at: Milliseconds) {
   const end = {
     phase: 'ended',

@@ -17,7 +17,7 @@ const PASSED_OVER_MS = 3_600_000;
 export interface OldSessionList {
   /** Identifies the list. */
   readonly name: string;
-  /** The key of the session at a distance of `skip` from the first one of a window. Undefined when the list ends before it. */
+  /** The key of the session that comes `skip` places after the first one of a window. Undefined when the list ends before it. */
   readonly nth: (after: PageKey | undefined, skip: number) => Promise<PageKey | undefined>;
   /** Whether a window has a session without a recording. */
   readonly hasAny: (after: PageKey | undefined, until: PageKey | undefined) => Promise<boolean>;
@@ -30,7 +30,7 @@ export class OldSessions {
   readonly #clock: Pick<Clock, 'monotonic'>;
   /** For each list, the end of the windows that are passed over. */
   readonly #passed = new Map<string, PageKey>();
-  /** When all of it is forgotten, by the monotonic clock. */
+  /** When all these ends are forgotten, by the monotonic clock. */
   #forgetAt: number;
 
   constructor(clock: Pick<Clock, 'monotonic'>) {

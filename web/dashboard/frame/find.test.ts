@@ -26,19 +26,19 @@ test('a failed request does not hide what another one found', async () => {
   }
 });
 
-test('a long text is looked up by the id in it only, and its name is not asked for', async () => {
+test('a long text is looked up only by the id in it, and not as a name', async () => {
   const { paths, asked } = await findWith(`${'x '.repeat(300)}${ID}`, { [`/stream/${ID}/info`]: INFO });
   assert.deepEqual(paths, ['/streams/s1']);
   assert.ok(!asked.some((path) => path.startsWith('/stream?')));
   assert.deepEqual((await findWith('x'.repeat(600), {})).asked, []);
 });
 
-test('nothing is found where there is nothing, and where the key may not look', async () => {
+test('nothing is found, without an error, when nothing matches or the key may not read it', async () => {
   assert.deepEqual((await findWith(ID, {})).paths, []);
   assert.deepEqual((await findWith(ID, { '/stream?': [] }, 403)).paths, []);
 });
 
-test('when the server does not answer or refuses everything, nothing is said about what there is', async () => {
+test('when the server does not answer or refuses everything, the search fails', async () => {
   await assert.rejects(findWith(ID, {}, 503), ApiError);
   await assert.rejects(findWith(ID, { '/stream?': [] }, 503), ApiError);
   await assert.rejects(findWith('show', {}, 403), ApiError);

@@ -1,5 +1,5 @@
 /**
- * Finds what a text that was typed or pasted stands for.
+ * Finds the resources that a typed or pasted text refers to.
  */
 import { ApiError } from '../../shared/errors.ts';
 import type { Asset, Stream, StreamInfo, Webhook } from '../../shared/types.ts';
@@ -17,9 +17,9 @@ export interface Hit {
 const MAX_NAME_LENGTH = 512;
 
 /**
- * Looks a text up: whatever has this id, and streams whose names contain it. A request that fails does not hide what the others find.
+ * Finds resources whose id the text contains, and streams whose names contain the text. A failed request does not hide the hits of others.
  * @param get reads from the API
- * @throws why nothing could be found, when that is not because there is nothing
+ * @throws the error of a request, when nothing was found because requests failed
  */
 export async function find(text: string, get: <Answer>(path: string) => Promise<Answer>): Promise<readonly Hit[]> {
   if (text === '') return [];

@@ -1,5 +1,5 @@
 /**
- * What needs attention.
+ * Chooses the sessions and streams that need attention.
  */
 import type { Session, Stream } from '../../shared/types.ts';
 

@@ -183,7 +183,7 @@ function LostEncoder({ session: { name, parentId, lastSeen } }: { readonly sessi
         </span>
       }
     >
-      The encoder was lost. If it does not come back soon, the session ends.
+      The encoder is disconnected. If it does not reconnect soon, the session ends.
     </Message>
   );
 }

@@ -251,7 +251,7 @@ function Browsers() {
     const all = await list<BrowserSession>('/browser-session?limit=1000');
     const others = all.rows.filter(({ isCurrent }) => !isCurrent);
     const sent = others.map(({ id }) => ['DELETE', `/browser-session/${id}`] as const);
-    // A session that has ended meanwhile is signed out as well.
+    // A session that has ended in the meantime also counts as signed out.
     const { error } = await changeEach(sent, (each) => change(...each));
     if (error !== undefined) throw error;
     toastDone('All other browsers are signed out.', ...sent);

@@ -83,7 +83,7 @@ export function Connect({
           <CopyField
             name="Dock"
             value={new URL(hrefOf(`/dock/${stream.id}`), ROOT).href}
-            hint="Shows this stream’s health and viewers inside OBS: Docks → Custom Browser Docks…, paste it as URL, and sign in there with a read-only key, which lasts 30 days."
+            hint="Shows this stream’s health and viewers inside OBS: Docks → Custom Browser Docks…, paste it as URL, and sign in there with a read-only key once every 30 days."
           />
         </>
       )}

@@ -71,7 +71,7 @@ export function Sessions() {
               title="No session yet"
               action={<ButtonLink href={hrefOf('/streams')}>Open your streams</ButtonLink>}
             >
-              When a stream is live, its session appears here, and stays with its numbers after the end.
+              When a stream is live, its session appears here. It stays here, with its numbers, after it has ended.
             </Empty>
           )
         }

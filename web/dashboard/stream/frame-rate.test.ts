@@ -18,7 +18,7 @@ for (const [wanted, rate] of [
   [23.976, { fps: 24_000, fpsDen: 1001 }],
   [240, { fps: 240 }],
 ] as const) {
-  test(`${wanted} frames per second take the place of the former frame rate, and are shown as they were written`, () => {
+  test(`${wanted} frames per second replace the former frame rate, and are shown as they were entered`, () => {
     const { fpsDen: _, ...others } = PROFILE;
     const changed = withFrameRate(PROFILE, wanted);
     assert.deepEqual(changed, { ...others, ...rate });

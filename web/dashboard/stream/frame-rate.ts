@@ -3,14 +3,14 @@
  */
 import type { Profile } from '../../shared/types.ts';
 
-/** The denominators that are tried for a number, in this order. With the last one, every number is met to three decimals. */
+/** The denominators that are tried for a frame rate, in this order. The last one fits any frame rate to three decimals. */
 const DENOMINATORS = [1, 2, 1001];
 
 /** The frames per second, to three decimals; 0 stands for those of the source. */
 export const framesPerSecond = ({ fps, fpsDen = 1 }: Pick<Profile, 'fps' | 'fpsDen'>): number =>
   Math.round((fps / fpsDen) * 1000) / 1000;
 
-/** A rendition with another frame rate. @param wanted frames per second; 0 stands for those of the source */
+/** Returns the rendition with another frame rate. @param wanted frames per second; 0 stands for those of the source */
 export function withFrameRate(profile: Profile, wanted: number): Profile {
   const { fpsDen: _, ...others } = profile;
   const fpsDen = DENOMINATORS.find((each) => Number.isInteger(wanted * each)) ?? 1001;

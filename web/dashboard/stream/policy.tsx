@@ -133,7 +133,7 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   );
 }
 
-/** The webhooks to choose from. The chosen one is among them, also when the list does not have it. */
+/** The webhooks to choose from. The chosen one is among them, even when the list lacks it. */
 function optionsOf(webhooks: readonly { readonly id: string; readonly name: string }[], chosen: string) {
   const named = webhooks.map(({ id, name }) => [id, name] as const);
   return chosen === '' || webhooks.some(({ id }) => id === chosen) ? named : [...named, [chosen, chosen] as const];

@@ -6,9 +6,9 @@ import { count } from '../../shared/format.ts';
 const MAX_NAMES = 3;
 
 /**
- * The sentence.
- * @param names the names of the streams that are live
- * @param areAll whether these are all that are
+ * Makes the sentence.
+ * @param names the names of those that are live
+ * @param areAll whether no others of them can be live
  */
 export function liveWords(names: readonly string[], areAll: boolean): string {
   if (names.length === 0) return areAll ? 'None of them is live.' : 'Some of them may be live.';

@@ -65,7 +65,7 @@ export function Streams() {
   };
   const suspending = (suspended: boolean) =>
     [...chosen].map((id) => ['PATCH', `/stream/${id}/suspended`, { suspended }] as const);
-  /** Suspends or resumes the chosen streams. Those for which that failed stay chosen. */
+  /** Suspends or resumes the chosen streams. Those that could not be changed stay chosen. */
   const suspend = async (suspended: boolean) => {
     const sent = suspending(suspended);
     const { done: changed, left, error } = await changeEach(sent, (each) => change(...each));
@@ -73,7 +73,7 @@ export function Streams() {
     if (changed.length > 0 || left.length === 0) done(words, ...changed);
     if (left.length === 0) return;
     setChosen(new Set([...chosen].filter((_, index) => left.includes(sent[index]!))));
-    throw new Error(`${count(left.length, 'stream')} could not be changed, and stay chosen. ${sentenceOf(error)}`);
+    throw new Error(`Not changed, and still chosen: ${count(left.length, 'stream')}. ${sentenceOf(error)}`);
   };
   const done = (text: string, ...sent: readonly ApiChange[]) => {
     toastDone(text, ...sent);

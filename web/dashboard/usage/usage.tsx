@@ -26,7 +26,7 @@ const WHOSE = [
   ['all', 'All users'],
 ] as const;
 const TOP = 20;
-/** All numbers are renewed together, so that they agree. */
+/** All numbers are refreshed together, so that they agree. */
 const REFRESH = { everyMs: 60_000 };
 const KEPT_MS = 60_000;
 const GIB = 2 ** 30;
@@ -44,7 +44,7 @@ export function Usage() {
       read(`/data/usage?from=${begin}&to=${end - 1}${scope}${query}`),
     );
   const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), REFRESH);
-  /** The streams or users whose streams delivered most. */
+  /** The streams that delivered the most bytes, or the users who own them. */
   const topOf = async (by: 'stream' | 'user', signal: AbortSignal) => {
     const sums = await all(`&by=${by}&step=week`, (each) => get<readonly UsageSum[]>(each, { signal }));
     return dayRows(sums, (sum) => sum[`${by}Id`] ?? '')
@@ -81,7 +81,7 @@ export function Usage() {
       download: 'usage.csv',
     });
     link.click();
-    // Safari reads it some time after the press.
+    // Safari reads the file some time after the click.
     setTimeout(() => URL.revokeObjectURL(link.href), KEPT_MS);
   };
   const rows = byDay.value;
@@ -179,7 +179,7 @@ export function Usage() {
   );
 }
 
-/** The number of the day by the server's clock, in UTC. A page may be open when another one begins. */
+/** The number of the day by the server's clock, in UTC. A page may still be open when a new day begins. */
 function useToday(): number {
   const [today, setToday] = useState(() => Math.floor(serverNow() / DAY_MS));
   useEffect(() => {

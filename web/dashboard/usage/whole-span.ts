@@ -18,7 +18,7 @@ export async function wholeSpan<Entry>(from: number, to: number, ask: Ask<Entry>
   if (entries.length < MAX_ENTRIES) return entries;
   const middle = from + Math.floor((to - from) / DAY_MS / 2) * DAY_MS;
   if (middle === from) {
-    throw new Error('On one day more streams were used than one answer of the API has. Ask GET /data/usage by hours.');
+    throw new Error('More streams were used on one day than one API response lists. Use GET /data/usage by hours.');
   }
   return [...(await wholeSpan(from, middle, ask)), ...(await wholeSpan(middle, to, ask))];
 }

@@ -11,8 +11,8 @@ import { type Form, FormFailure, TextField, useForm } from './form.tsx';
 import { Toasts } from './toast.tsx';
 
 /**
- * Shows a dialog over the page for as long as it is rendered. Then the focus returns to where it was.
- * @returns what refers to its element
+ * Shows a dialog over the page for as long as it is rendered. Afterwards the focus returns to where it was.
+ * @returns a reference to its element
  */
 export function useModal(onClose: () => void): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -173,7 +173,7 @@ export function Confirm({
   readonly typed?: string;
   /** What is sent to the API, one after another. */
   readonly changes: readonly ApiChange[];
-  /** Sends them otherwise. */
+  /** Sends the changes in place of the default, which sends one after another. */
   readonly send?: () => Promise<unknown>;
   /** Called with the last answer. */
   readonly onDone?: (answer: unknown) => void;

@@ -163,7 +163,7 @@ export class WorkerLane {
     this.#reportIdle();
   }
 
-  /** Node runs timers before it reads messages, so answers that came while this process was held up are read first. */
+  /** Expires calls only after messages were read. Node runs timers first, and answers may have come while this process was held up. */
   #expireIn(durationMs: number): NodeJS.Timeout {
     return setTimeout(() => setImmediate(() => this.#expire()), durationMs).unref();
   }
