@@ -122,7 +122,6 @@ describe('behind nginx as a cache', NEEDS_NGINX, () => {
     const frames = await framesFrom(page, first.counter, 120);
     assertContinuous(frames, 30);
     const behind = frames.slice(-30).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs);
-    // nginx checks every 500 ms whether the response that other requests wait for has arrived.
     // A busy machine delays some frames, but not all.
     const playlist = (await get(await videoPlaylist(indexUrl))).body.toString();
     const [, holdBackS] = /[:,]HOLD-BACK=([\d.]+)/.exec(playlist)!;

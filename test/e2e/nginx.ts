@@ -69,7 +69,7 @@ export async function startComposeNginx(upstream: string, proxy?: string): Promi
       ['/var/cache/nginx/millrace', `${folder}/cache`],
       ['/dev/stdout', `${folder}/access.log`],
       ['listen 80;', `listen 127.0.0.1:${port};`],
-      ['#set_real_ip_from 172.30.77.1;', proxy === undefined ? '' : `set_real_ip_from ${proxy};`],
+      ['#set_real_ip_from 172.30.77.0/24;', proxy === undefined ? '' : `set_real_ip_from ${proxy};`],
       ['#real_ip_', proxy === undefined ? '#real_ip_' : 'real_ip_'],
     ]),
   );

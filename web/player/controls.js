@@ -70,7 +70,7 @@ export function wireControls(video, { resume, goLive, seekBy }) {
   const show = () => {
     flag('paused', video.paused);
     flag('muted', video.muted);
-    flag('fullscreen', document.fullscreenElement !== null);
+    flag('fullscreen', Boolean(document.fullscreenElement));
     label('play', video.paused ? 'Play' : 'Pause');
     label('mute', video.muted ? 'Turn on sound' : 'Mute');
     label('fullscreen', document.fullscreenElement ? 'Leave full screen' : 'Full screen');

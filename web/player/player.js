@@ -287,7 +287,8 @@ function rightOf(fragment) {
     const value = given.get(name);
     if (value) shown.set(name, value);
   }
-  return shown.size === 0 ? '' : `?${shown}`;
+  const query = String(shown);
+  return query === '' ? '' : `?${query}`;
 }
 
 /** @param {number} pauseMs @returns {Promise<void>} */

@@ -30,6 +30,7 @@ export function Attempts() {
       }
       caption="Refused encoders"
       columns={COLUMNS}
+      keyOf={({ firstAt, address, reason, streamId }) => `${firstAt} ${address} ${reason} ${streamId}`}
     />
   );
 }

@@ -76,7 +76,6 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
   const before = costOf(stream.profiles, video);
   const put = (index: number, changed: Profile) =>
     setProfiles(profiles.map((profile, at) => (at === index ? changed : profile)));
-  const number = (text: string) => (text === '' ? 0 : Number(text));
   const left = COMMON_PROFILES.filter(({ name }) => !profiles.some((profile) => profile.name === name));
   return (
     <FormDialog
@@ -128,32 +127,26 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
                           min={128}
                           max={8192}
                           value={profile[side]}
-                          onInput={(e) => put(index, { ...profile, [side]: number(e.currentTarget.value) })}
+                          onInput={(e) => put(index, { ...profile, [side]: Number(e.currentTarget.value) })}
                         />
                       </td>
                     ))}
                     <td>
-                      <input
-                        type="number"
-                        aria-label={`Bitrate of ${at} in kbit/s`}
+                      <DecimalInput
+                        label={`Bitrate of ${at} in kbit/s`}
                         min={1}
                         max={200_000}
                         value={profile.bitrate / 1000}
-                        step="any"
-                        onInput={(e) =>
-                          put(index, { ...profile, bitrate: Math.round(number(e.currentTarget.value) * 1000) })
-                        }
+                        onValue={(kbps) => put(index, { ...profile, bitrate: Math.round(kbps * 1000) })}
                       />
                     </td>
                     <td>
-                      <input
-                        type="number"
-                        aria-label={`Frames per second of ${at}`}
+                      <DecimalInput
+                        label={`Frames per second of ${at}`}
                         min={0}
                         max={240}
-                        step="any"
                         value={framesPerSecond(profile)}
-                        onInput={(e) => put(index, withFrameRate(profile, number(e.currentTarget.value)))}
+                        onValue={(rate) => put(index, withFrameRate(profile, rate))}
                       />
                     </td>
                     <td>
@@ -189,5 +182,39 @@ function Editor({ stream, onStream, onClose }: Omit<Props, 'forbidden'> & { read
       </dl>
       {stream.isActive && <Message tone="info">{fixedWhileActive(stream)}</Message>}
     </FormDialog>
+  );
+}
+
+/**
+ * A field for a number that may have decimals. What is being typed is left as it is, because `29.` is 29 but not yet 29.97: browsers remove
+ * the point when the value is set to 29 again.
+ */
+function DecimalInput({
+  label,
+  min,
+  max,
+  value,
+  onValue,
+}: {
+  readonly label: string;
+  readonly min: number;
+  readonly max: number;
+  readonly value: number;
+  readonly onValue: (value: number) => void;
+}) {
+  const [typed, setTyped] = useState(String(value));
+  return (
+    <input
+      type="number"
+      aria-label={label}
+      min={min}
+      max={max}
+      step="any"
+      value={Number(typed) === value ? typed : String(value)}
+      onInput={(e) => {
+        setTyped(e.currentTarget.value);
+        onValue(Number(e.currentTarget.value));
+      }}
+    />
   );
 }
