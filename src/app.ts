@@ -297,7 +297,7 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
     onDoubt: (aheadMs) =>
       logger.warn(
         { aheadS: Math.round(aheadMs / 1000) },
-        'the clock was set ahead, so nothing is deleted by the new time for a day; restart the server if the new time is right',
+        'the clock was set ahead, so nothing expires by the new time for a day; restart the server if the new time is right, with PostgreSQL after setting the clock of the database',
       ),
   });
   const recordings = await startRecordings(parts, config, options, { nodeId, forkServer, deletionClock });

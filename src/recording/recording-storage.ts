@@ -29,7 +29,7 @@ export interface RecordingStorageOptions extends RecordingsPlace {
   readonly store: Store;
   readonly nodeId: NodeId;
   readonly clock: Clock;
-  /** The clock by which recordings are deleted. */
+  /** The clock by which recordings expire. */
   readonly deletionClock: Clock;
   readonly logger: Logger;
   readonly metrics: Metrics;
@@ -81,7 +81,6 @@ export class RecordingStorage implements AsyncDisposable {
     this.#sweeper = new Sweeper({
       ...options,
       ...settings,
-      clock: options.deletionClock,
       isShared: store.isShared,
       storage: this.#thread,
       minFreeBytes: settings.minFreeMib * 1024 * 1024,

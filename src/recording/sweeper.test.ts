@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type AssetId, type MediaPath, newMediaPath, newNodeId } from '#domain/ids.ts';
-import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
@@ -74,6 +73,7 @@ async function setUp(t: TestContext): Promise<Fixture> {
     },
     noted: (path) => void asked.push(`noted ${path}`),
   };
+  const clock = { now: () => ms(state.now), monotonic: () => ms(state.now) };
   return {
     store,
     asked,
@@ -84,7 +84,8 @@ async function setUp(t: TestContext): Promise<Fixture> {
         storage,
         nodeId: SOME_NODE,
         isShared: false,
-        clock: { ...systemClock, now: () => ms(state.now) },
+        clock,
+        deletionClock: clock,
         logger: silentLogger,
         retentionDays: 0,
         minFreeBytes: 1000,
@@ -129,6 +130,42 @@ test('recordings are deleted when they have been kept long enough, bytes and row
   assert.deepEqual([await phaseOf(store, old.id), await phaseOf(store, young.id)], ['deleted', 'ready']);
   await swept.sweep();
   assert.equal(asked.length, 2);
+});
+
+test('with a deletion clock that lags, nothing expires early, and what somebody has deleted is removed in time', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  const [deleted, old] = [await recording(), await recording()];
+  const lagMs = 120 * MINUTE_MS;
+  const deletionClock = { now: () => ms(state.now - lagMs), monotonic: () => ms(state.now) };
+  const swept = sweeper({ retentionDays: 7, deletionClock });
+  state.now = ENDED_AT + 7 * DAY_MS + lagMs;
+  await store.assets.expire(deleted.id, ms(state.now));
+  state.now -= 1;
+  await swept.sweep();
+  assert.equal(await phaseOf(store, old.id), 'ready');
+  state.now += MINUTE_MS + 2;
+  await swept.sweep();
+  assert.deepEqual(asked, [`forget ${deleted.id}`, { free: deleted.path, spans: [] }]);
+  assert.equal(await phaseOf(store, old.id), 'deleting');
+  state.now += MINUTE_MS + 1;
+  await swept.sweep();
+  assert.deepEqual(asked.slice(2), [`forget ${old.id}`, { free: old.path, spans: [] }]);
+});
+
+test('with WHEN_FULL=oldest, expired recordings leave the disk although the clock was set back', async (t) => {
+  const { store, asked, state, sweeper, recording } = await setUp(t);
+  await recording({ isRunning: true });
+  const old = await recording();
+  let monotonicMs = 0;
+  const clock = { now: () => ms(state.now), monotonic: () => ms(monotonicMs) };
+  const swept = sweeper({ whenFull: 'oldest', clock });
+  state.freeBytes = 950;
+  await swept.sweep();
+  assert.equal(await phaseOf(store, old.id), 'deleting');
+  state.now -= DAY_MS;
+  monotonicMs += MINUTE_MS + 1;
+  await swept.sweep();
+  assert.deepEqual(asked.slice(1), [`forget ${old.id}`, `free disk ${old.path}`, 'make room']);
 });
 
 test('recordings are kept for ever with a retention of 0', async (t) => {

@@ -34,6 +34,8 @@ export interface SweeperOptions {
   /** Whether other nodes may have recordings in the same store. */
   readonly isShared: boolean;
   readonly clock: Clock;
+  /** The clock by which recordings expire. What somebody has deleted is removed by `clock`, by which its deletion is dated. */
+  readonly deletionClock: Clock;
   readonly logger: Logger;
   /** The number of days for which a recording is kept after its end. 0 means forever. */
   readonly retentionDays: number;
@@ -68,11 +70,11 @@ export class Sweeper implements AsyncDisposable {
   readonly #closing = new AbortController();
   #running: Promise<unknown> | undefined;
   /**
-   * The spans of clips for which files of deleted recordings were kept, and when they were last read. While they are the same, there is
-   * nothing to do.
+   * The spans of clips for which files of deleted recordings were kept, and the monotonic time at which they were last read. While they are
+   * the same, there is nothing to do.
    */
-  readonly #left = new Map<AssetId, { readonly spans: string; readonly at: number }>();
-  /** Recordings that were expired because the disk is full, and whose files are still on it. */
+  readonly #left = new Map<AssetId, { readonly spans: string; readonly at: Milliseconds }>();
+  /** Recordings that were expired because the disk is full, and whose files are still on it, with the monotonic time of their expiry. */
   readonly #expired = new Map<AssetId, { readonly recording: Asset; readonly at: Milliseconds }>();
   /** Users whose recordings exceeded the quota when it was last checked. It is checked again in every round. */
   readonly #overQuota = new Set<UserId>();
@@ -172,12 +174,12 @@ export class Sweeper implements AsyncDisposable {
   }
 
   async #expire(): Promise<void> {
-    const { store, clock, retentionDays } = this.#options;
-    const now = clock.now();
+    const { store, clock, deletionClock, retentionDays } = this.#options;
+    const now = deletionClock.now();
     const endedBefore = retentionDays === 0 ? undefined : ms(now - retentionDays * DAY_MS);
     for (let isLast = false; !isLast && !this.#closing.signal.aborted; ) {
       const due = await store.assets.due({ now, endedBefore, limit: BATCH });
-      for (const { id } of due) await this.#expireOne(id, now, 'recording expired');
+      for (const { id } of due) await this.#expireOne(id, clock.now(), 'recording expired');
       isLast = due.length < BATCH;
     }
   }
@@ -212,10 +214,10 @@ export class Sweeper implements AsyncDisposable {
   async #deleteBytes(recording: Asset): Promise<void> {
     const { store, storage, nodeId, isShared, onFree, clock } = this.#options;
     const before = this.#left.get(recording.id);
-    if (before !== undefined && clock.now() - before.at < CLIPS_EVERY_MS) return;
+    if (before !== undefined && clock.monotonic() - before.at < CLIPS_EVERY_MS) return;
     const clips = await store.assets.clipsOf(recording.id);
     const spans = clips.map(spanOf);
-    const left = { spans: JSON.stringify(spans), at: clock.now() };
+    const left = { spans: JSON.stringify(spans), at: clock.monotonic() };
     if (before?.spans === left.spans) {
       this.#left.set(recording.id, left);
       return;
@@ -252,7 +254,7 @@ export class Sweeper implements AsyncDisposable {
       const { id, sizeBytes } = recording;
       if (missingBytes <= 0) return;
       if (!(await this.#expireOne(id, clock.now(), 'recording deleted, because the disk is full'))) continue;
-      this.#expired.set(id, { recording, at: clock.now() });
+      this.#expired.set(id, { recording, at: clock.monotonic() });
       missingBytes -= sizeBytes;
     }
   }
@@ -260,7 +262,7 @@ export class Sweeper implements AsyncDisposable {
   /** Removes the files of expired recordings from the disk alone, because the bucket may be away just when the disk is full. */
   async #freeExpired(): Promise<void> {
     const { store, storage, clock, onFree } = this.#options;
-    const before = clock.now() - SETTLED_MS;
+    const before = clock.monotonic() - SETTLED_MS;
     for (const [id, { recording, at }] of this.#expired) {
       if (at >= before) continue;
       const clips = await store.assets.clipsOf(id);
