@@ -61,6 +61,9 @@ test('recordings in the bucket that the store never had are found and deleted, a
     new Map(found.map(({ path, result }) => [path, result])),
     new Map([orphan, nameless].map((path) => [path, 'orphan'])),
   );
+  const read = server.requests.filter(({ method, name }) => method === 'GET' && name !== '').map(({ name }) => name);
+  assert.ok(read.includes(`${orphan}/manifest.json`));
+  assert.ok(!read.includes(`${kept.path}/manifest.json`), 'a known recording costs no request');
   const removed = await check('delete');
   assert.deepEqual(
     removed.map(({ result }) => result),

@@ -36,8 +36,10 @@ export async function* bucketOrphans(options: BucketCheckOptions): AsyncGenerato
     const [path = ''] = name.split('/');
     if (!isMediaPath(path) || seen.has(path)) continue;
     seen.add(path);
+    // A request to the bucket for each known recording would take long, and costs money.
+    if ((await options.store.assets.byPath(path)) !== undefined) continue;
     const manifest = await bucket.get(`${path}/${MANIFEST_NAME}`);
-    if (await isKnown(options.store, path, manifest)) continue;
+    if (await isDeleted(options.store, path, manifest)) continue;
     if (typeof orphans === 'object') yield await adoptStored(options, path, orphans, manifest);
     else {
       if (orphans === 'delete') for await (const object of bucket.list(`${path}/`)) await bucket.delete(object.name);
@@ -73,9 +75,8 @@ async function endedIndex(bucket: ObjectStore, path: MediaPath): Promise<Recordi
   return whole;
 }
 
-/** Whether the store has the recording, even as a deleted one: the server itself deletes the objects of those. */
-async function isKnown(store: Store, path: MediaPath, manifest: Uint8Array | undefined): Promise<boolean> {
-  if ((await store.assets.byPath(path)) !== undefined) return true;
+/** Whether the store has the recording as a deleted one, whose objects the server itself deletes. */
+async function isDeleted(store: Store, path: MediaPath, manifest: Uint8Array | undefined): Promise<boolean> {
   const id = manifest === undefined ? undefined : sessionIn(manifest);
   return id !== undefined && (await store.assets.getMany([id], 'all')).some((asset) => asset.path === path);
 }
