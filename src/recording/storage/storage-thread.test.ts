@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -119,7 +119,7 @@ test('without a bucket the thread only frees, and knows the free space', async (
   assert.deepEqual(await thread.local(), []);
 });
 
-test('nothing counts as removed while the volume of recordings is not mounted', async (t) => {
+test('while the volume of recordings is not mounted, nothing counts as removed, and no recording as lost', async (t) => {
   const root = recordingsFolder(t);
   const folder = join(root, 'mounted');
   const { thread } = await setUp(t, {
@@ -130,8 +130,16 @@ test('nothing counts as removed while the volume of recordings is not mounted', 
   renameSync(folder, join(root, 'volume'));
   mkdirSync(folder);
   await assert.rejects(thread.free(path, []), /mount its volume/);
+  await assert.rejects(thread.local(), /mount its volume/);
+  const left = join(root, 'volume', `.removed-${newMediaPath()}`);
+  mkdirSync(left);
   rmSync(folder, { recursive: true });
   renameSync(join(root, 'volume'), folder);
+  assert.deepEqual(
+    (await thread.local()).map((recording) => recording.path),
+    [path],
+  );
+  assert.ok(!existsSync(join(folder, basename(left))), 'what a killed process was removing is removed');
   await thread.free(path, []);
   assert.deepEqual(await thread.local(), []);
 });

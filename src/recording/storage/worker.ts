@@ -41,11 +41,6 @@ const uploader =
     },
   });
 const closing = new AbortController();
-try {
-  removeLeftFolders(folder);
-} catch {
-  // A disk that fails is reported by the calls that follow.
-}
 
 port.on('message', (message: ToStorage) => {
   switch (message.type) {
@@ -76,6 +71,9 @@ async function answer(id: number, call: StorageCall): Promise<void> {
 async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof StorageAnswers]> {
   switch (call.type) {
     case 'local':
+      // Otherwise a volume that is mounted later would count as one without recordings.
+      mustBeThere(place);
+      removeLeft();
       return recordingsIn(folder).map(localRecording);
     case 'free':
     case 'free_disk':
@@ -91,6 +89,15 @@ async function carryOut(call: StorageCall): Promise<StorageAnswers[keyof Storage
       return freeBytes(folder);
     case 'make_room':
       return uploader?.makeRoom() ?? 0;
+  }
+}
+
+/** Removes what the removal of folders has left. Files that cannot be removed do not keep recordings from being found. */
+function removeLeft(): void {
+  try {
+    removeLeftFolders(folder);
+  } catch {
+    // The next start tries again.
   }
 }
 
