@@ -118,7 +118,7 @@ test('a data folder loses the permissions of others, and one with other files is
   const open = () => openStore({ dataDir, exclusive: true, logger: silentLogger });
   await (await open())[Symbol.asyncDispose]();
   const secrets = ['initial-api-key', 'initial-sign-in-link', 'signing-key-66e2161c-7670-4d05-b71d-da2d6979556f'];
-  for (const name of secrets) await writeFile(join(dataDir, name), 'secret', { mode: 0o644 });
+  for (const name of [...secrets, 'recordings-folder']) await writeFile(join(dataDir, name), 'secret', { mode: 0o644 });
   await chmod(dataDir, 0o755);
   await chmod(join(dataDir, 'millrace.db'), 0o644);
   await (await open())[Symbol.asyncDispose]();
