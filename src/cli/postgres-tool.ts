@@ -47,7 +47,8 @@ export async function postgresTool(databaseUrl: Secret, what: 'backup' | 'restor
  * transaction moves the present tables away and restores the backup, so that they stay in place when anything fails.
  */
 function restoreCommands(database: string, file: string): readonly string[] {
-  const sqlFile = quoted(`${file}.sql`);
+  // The commands overwrite and delete this file, so the operator must not have one with the same name.
+  const sqlFile = quoted(`${file}.millrace-restore.sql`);
   const steps = `--command=${quoted(SET_ASIDE)} --file=${sqlFile} --command=${quoted(SKIP_NUMBERS)}`;
   return [
     // Only the operator may read the file, because it contains stream keys.

@@ -88,7 +88,7 @@ describe('millrace migrate', () => {
     assert.match(runs[4]!.stderr, /pg_dump --format=custom .*--file='it'\\''s\.dump' --dbname='postgres:\/\/127\.0/);
     assert.match(
       runs[5]!.stderr,
-      /Stop every server.*\n {2}.*pg_restore --file='it'\\''s\.dump\.sql' 'it'\\''s\.dump'\) &&\n {2}psql .*&&\n {2}rm /,
+      /Stop every server.*\n {2}.*pg_restore --file='it'\\''s\.dump\.millrace-restore\.sql' 'it'\\''s\.dump'\) &&\n {2}psql .*&&\n {2}rm /,
     );
     for (const { stdout, stderr } of runs) {
       for (const planted of [server.user, server.password]) assert.ok(!(stdout + stderr).includes(planted));
@@ -148,13 +148,17 @@ test('a restore into PostgreSQL that fails changes nothing, and can be repeated'
     insert into public.event_sequence values (5);`;
   writeFileSync(join(folder, 'damaged'), `${backup}\nselect nonsense;`);
   writeFileSync(join(folder, 'whole'), backup);
+  writeFileSync(join(folder, 'whole.sql'), 'a plain dump');
   for (const name of ['missing', 'damaged']) {
     assert.notEqual((await restore(name)).status, 0, name);
     assert.match(await keys(), /present/, name);
   }
   const done = await restore('whole');
   assert.equal(done.status, 0, done.stderr);
-  assert.ok(!existsSync(join(folder, 'whole.sql')));
+  // The operator has it beside the backup.
+  assert.equal(readFileSync(join(folder, 'whole.sql'), 'utf8'), 'a plain dump');
+  const left = readdirSync(folder).filter((name) => name.startsWith('whole.'));
+  assert.deepEqual(left, ['whole.sql'], 'the SQL of the backup is deleted');
   assert.deepEqual(await server.query('select last from event_sequence', url), [{ last: '1000000005' }]);
   assert.deepEqual(await server.query('select name from replaced.api_keys', url), [{ name: 'present' }]);
 });
