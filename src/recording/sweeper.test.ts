@@ -355,17 +355,23 @@ test('a recording in the bucket is noted in its row, and its folder may go after
   assert.deepEqual(asked, [`noted ${path}`]);
 });
 
-test('a recording in the bucket that ended before its session keeps its folder until the session has ended', async (t) => {
+test('a recording in the bucket that ended before its session keeps its folder, and its row is not written, until the session has ended', async (t) => {
   const { store, asked, sweeper, recording } = await setUp(t);
   const { id, path, session } = await recording({ isRunning: true });
-  const swept = sweeper({ quotas: someQuotas({ recordingGib: 0 }) });
+  let writes = 0;
+  const stored: typeof store.assets.stored = async (asset) => {
+    writes += 1;
+    return await store.assets.stored(asset);
+  };
+  const counted = { users: store.users, assets: { ...store.assets, stored } };
+  const swept = sweeper({ store: counted, quotas: someQuotas({ recordingGib: 0 }) });
   const isStored = async () => (await store.assets.getMany([id]))[0]?.isStored;
   swept.stored(path);
   await swept.sweep();
   await store.sessions.change(session.id, { phase: 'ended', endedAt: ms(ENDED_AT), endReason: 'unpublished' });
   await swept.sweep();
   assert.equal(await phaseOf(store, id), 'storing');
-  assert.deepEqual([await isStored(), asked], [false, []]);
+  assert.deepEqual([await isStored(), asked, writes], [false, [], 0]);
   await store.assets.finish(id, SOME_EXTENT, ms(ENDED_AT));
   await swept.sweep();
   assert.deepEqual([await isStored(), asked], [true, [`noted ${path}`]]);

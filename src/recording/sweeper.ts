@@ -165,7 +165,8 @@ export class Sweeper implements AsyncDisposable {
       try {
         const found = await store.assets.byPath(path);
         // The session of a recording that ended early still runs. After a restart, its recorder must find the recorded end in the folder.
-        isNoted = found === undefined || (await store.assets.stored(found.asset.id));
+        const isEarly = found !== undefined && ['recording', 'storing'].includes(found.asset.phase);
+        isNoted = found === undefined || (!isEarly && (await store.assets.stored(found.asset.id)));
       } finally {
         if (!isNoted) this.#stored.add(path);
       }

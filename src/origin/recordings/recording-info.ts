@@ -44,14 +44,15 @@ export function recordingInfoRoute(
       const found = await recordings.findByPlaybackId(playbackId, request.ip);
       const shared = context.sharedAs(reply, `/hls/${playbackId}/recording.json`, context.cacheControl('playlist'));
       if (found === undefined) return nothing(reply, shared);
-      const { asset, recording, subject, origin } = found;
+      const { asset, recording, subject, origin, isLeft } = found;
       const admission = await context.gate.admitTo(request, subject);
       const isRunning = asset.kind === 'recording' && recording.phase === 'recording';
       const isForOwner = isRunning && !dvr;
       const unshared = context.cacheControl('restricted');
       if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
-      // The store gets the extent only from time to time, and once more when the recording is ready. The files here always have it.
-      const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing');
+      // The store gets the extent only from time to time, and once more when the recording is ready. The files of this node always have it.
+      // Those of another node that is gone do not, and looking for them would make the answer depend on the bucket.
+      const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing' && !isLeft);
       const opened = mayBeLonger && origin === undefined ? await library.open(asset.path) : undefined;
       const extent = opened?.extent ?? asset;
       const info: RecordingInfo = {

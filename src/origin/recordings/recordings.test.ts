@@ -703,6 +703,13 @@ test('players learn the whole length of a recording that has just ended, before 
   assert.deepEqual({ running, from, to, duration }, { running: false, from: at(0), to: at(240), duration: 240 });
 });
 
+test('players learn the length that the store knows of a recording whose node is gone, without looking for its files', async (t) => {
+  const stored = { phase: 'storing', nodeId: newNodeId(), durationS: 6.4, untilMs: at(6.4) } as const;
+  const { ask, asset } = await setUp(t, { asset: stored });
+  const { duration } = (await ask(`/hls/${asset.sessionId}/recording.json`)).json() as Record<string, unknown>;
+  assert.equal(duration, 6.4);
+});
+
 test('viewers who seek back count as viewers of the stream while it is recorded, and of the recording afterwards', async (t) => {
   const running = await setUp(t, { isRunning: true });
   await running.ask(`${running.folder}/index.m3u8`);
