@@ -19,6 +19,11 @@ import { adopt } from './adopted-recording.ts';
 
 /** Younger folders are never deleted, because the rows of their sessions may still be on their way to the store. */
 const ORPHAN_AGE_MS = DAY_MS;
+/**
+ * Folders that changed later are not added to a stream, because a server may be writing them. A running recording gets new files in each
+ * minute, and only the rows of its first minutes can be missing in a store that answers.
+ */
+const STILL_MS = 5 * 60_000;
 const PAGE_LIMIT = 1000;
 
 /** The result for one recording. */
@@ -46,7 +51,7 @@ export interface CheckOptions {
   /** The node whose folder it is. */
   readonly nodeId: NodeId;
   readonly now: Milliseconds;
-  /** What to do with recordings that have no row in the store: nothing, delete those older than a day, or add them to a stream. */
+  /** What to do with recordings that have no row in the store: nothing, delete those older than a day, or add those to a stream that do not change. */
   readonly orphans: 'keep' | 'delete' | Stream;
 }
 
@@ -69,9 +74,10 @@ async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
   const sessionId = sessionOf(folder);
   const asset = await assetOf(store, path, sessionId);
   if (asset === undefined) {
-    if (typeof orphans === 'object') return await adoptFolder(options, folder, path, orphans, sessionId);
-    const isOld = options.now - statSync(folder).mtimeMs > ORPHAN_AGE_MS;
-    if (orphans === 'keep' || !isOld) return { path, asset, result: 'orphan' };
+    const stillMs = options.now - statSync(folder).mtimeMs;
+    if (typeof orphans === 'object' && stillMs > STILL_MS)
+      return await adoptFolder(options, folder, path, orphans, sessionId);
+    if (orphans !== 'delete' || stillMs <= ORPHAN_AGE_MS) return { path, asset, result: 'orphan' };
     rmSync(folder, { recursive: true });
     return { path, asset, result: 'removed' };
   }

@@ -153,7 +153,12 @@ test('folders that the store does not know are deleted when they are old, or add
   assert.match((await millrace('check', '--delete')).stdout, new RegExp(`${old}: .*deleted`));
   assert.deepEqual(readdirSync(folder), [young]);
 
+  const before = readdirSync(join(folder, young));
+  assert.match((await millrace('check', '--adopt', stream.id)).stdout, new RegExp(`${young}: the store does not have`));
+  assert.deepEqual(readdirSync(join(folder, young)), before, 'a server may still be writing it');
   rmSync(join(folder, young, 'index'));
+  const aWhileAgo = new Date(Date.now() - 10 * 60_000);
+  utimesSync(join(folder, young), aWhileAgo, aWhileAgo);
   const { code, stdout, stderr } = await millrace('check', '--adopt', stream.id);
   assert.equal(code, 0, stderr);
   assert.match(stdout, new RegExp(`${young} \\(${id}\\): .*added`));
