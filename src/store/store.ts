@@ -449,7 +449,8 @@ export interface Store extends AsyncDisposable {
     lapsed(): Promise<readonly NodeId[]>;
     /**
      * Ends all that a node owned, if its lease has still run out: sessions as `node_lost`, streams idle, with their events. Then deletes
-     * the node. Returns the ended sessions. No session ends before it was last seen, however early `at` is.
+     * the node. Returns the ended sessions. No session ends before it was last seen, however early `at` is. It makes several writes. When one
+     * fails, what the earlier ones have ended stays ended, and another call ends the rest.
      */
     endSessionsOf(id: NodeId, at: Milliseconds): Promise<readonly Session[]>;
   };
