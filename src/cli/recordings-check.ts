@@ -51,7 +51,7 @@ export interface CheckOptions {
   /** The node whose folder it is. */
   readonly nodeId: NodeId;
   readonly now: Milliseconds;
-  /** What to do with recordings that have no row in the store: nothing, delete those older than a day, or add those to a stream that do not change. */
+  /** What to do with recordings that have no row in the store: nothing, delete those older than a day, or add those that no longer change to a stream. */
   readonly orphans: 'keep' | 'delete' | Stream;
 }
 
