@@ -243,7 +243,7 @@ test('clips are made of recordings and of clips, within what those show', async 
   assert.match(beyond.errors[0]!, new RegExp(`endTime .* from ${FROM + 1000} to ${FROM + 3000}\\.$`));
 });
 
-test('a clip lasts as long as the media in it, and a time at which the publisher was away cannot be clipped', async (t) => {
+test('a clip lasts as long as the media in it, and a time at which the publisher was disconnected cannot be clipped', async (t) => {
   const { api, session, get, clip } = await live(t);
   const { playbackId } = session;
   const paused = { ...RECORDED, durationS: 10, untilMs: ms(FROM + 64_000) };
@@ -252,7 +252,7 @@ test('a clip lasts as long as the media in it, and a time at which the publisher
   api.time.now = FROM + 64_000;
   const away = await clip({ playbackId, startTime: FROM + 20_000, endTime: FROM + 40_000 }, 422);
   assert.equal(away.code, 'clip_out_of_range');
-  assert.match(away.errors[0]!, /publisher was away/);
+  assert.match(away.errors[0]!, /publisher was disconnected/);
   const { asset } = await clip({ playbackId, startTime: FROM + 4000, endTime: FROM + 62_000 });
   const lengthOf = ({ videoSpec }: Shown & { videoSpec?: { duration: number } }) => videoSpec?.duration;
   assert.equal(lengthOf(await get(`/asset/${asset.id}`)), 4);
