@@ -28,7 +28,7 @@ import type { TestPictureTarget } from '#transcode/test-picture.ts';
 import type { Resending } from '#webhooks/webhooks.ts';
 import type { ApiSettings } from './config.ts';
 import type { FindCredential } from './credentials.ts';
-import type { RunningRecordings } from './present-asset.ts';
+import type { RecordedExtents } from './present-asset.ts';
 
 /** What the API shows admins of the server that answers. */
 export interface Host {
@@ -71,7 +71,7 @@ export interface ApiOptions {
   readonly live: LiveDirectory;
   /** Finds the stream or asset with an id, for a viewer at an address. Limits how many unknown ids an address may ask for. */
   readonly findPlayable: (id: string, address: string) => Promise<Playable | undefined>;
-  readonly recordings: RunningRecordings;
+  readonly recordings: RecordedExtents;
   /** Whether viewers may seek back in a stream while it is recorded. */
   readonly isSeekable: boolean;
   readonly attempts: Pick<PublishAttempts, 'recent'>;

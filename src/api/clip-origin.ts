@@ -10,7 +10,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { streamByPlaybackId } from './find-stream.ts';
-import { asOfNow, type RunningRecordings } from './present-asset.ts';
+import { asOfNow, type RecordedExtents } from './present-asset.ts';
 import { isInScope } from './scope.ts';
 
 /**
@@ -55,7 +55,7 @@ export async function findClipOrigin(
 }
 
 /** An asset with the extent that is recorded by now, whichever process records it. */
-async function newest(asset: Asset, recordings: RunningRecordings): Promise<Asset> {
+async function newest(asset: Asset, recordings: RecordedExtents): Promise<Asset> {
   return { ...asOfNow(asset, recordings), ...(await recordings.extentElsewhere(asset)) };
 }
 

@@ -16,7 +16,7 @@ interface ShownSpan {
 }
 
 /** Tells how much is recorded so far of a running recording, and how much of a span is recorded. */
-export interface RunningRecordings {
+export interface RecordedExtents {
   /**
    * The extent of a recording that runs in this process, which is newer than that of its asset. Undefined for any other recording. Reads no
    * file.
@@ -52,7 +52,7 @@ export const phaseOfApi = (name: unknown): AssetPhase | undefined =>
   (Object.keys(PHASES) as AssetPhase[]).find((phase) => PHASES[phase] === name);
 
 /** An asset with the extent that is recorded by now. A running recording is longer than the stored asset says. */
-export function asOfNow(asset: Asset, running: RunningRecordings): Asset {
+export function asOfNow(asset: Asset, running: RecordedExtents): Asset {
   if (asset.phase !== 'recording' && asset.phase !== 'storing') return asset;
   const extent = running.extentOf(asset.mediaPath);
   return extent === undefined ? asset : { ...asset, ...extent };

@@ -4,7 +4,7 @@
 import type { ApiRoute } from '#api/api.ts';
 import { findClipOrigin } from '#api/clip-origin.ts';
 import { type ClipSpan, clipSpan } from '#api/clip-span.ts';
-import { presentAsset, type RunningRecordings } from '#api/present-asset.ts';
+import { presentAsset, type RecordedExtents } from '#api/present-asset.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { approximateBytes, audioOf, bestVideo } from '#api/recording-urls.ts';
 import { answers } from '#api/schemas/answers.ts';
@@ -82,7 +82,7 @@ export const createClip: ApiRoute = (api, context) => {
 };
 
 /** Seconds of media in a clip. Pauses are included only when the index of the recording cannot be read now. */
-async function secondsOf(origin: Asset, span: ClipSpan, recordings: RunningRecordings): Promise<number> {
+async function secondsOf(origin: Asset, span: ClipSpan, recordings: RecordedExtents): Promise<number> {
   const { fromMs, untilMs, durationS } = origin;
   const spanS = (span.untilMs - span.fromMs) / 1000;
   const hasPause = fromMs !== undefined && untilMs !== undefined && untilMs - fromMs > (durationS + NO_PAUSE_S) * 1000;
