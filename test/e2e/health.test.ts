@@ -40,16 +40,16 @@ suite('the health of a stream', () => {
 
     const media = await recordMedia({ durationS: 8, video: { gop: 180, bitrateBps: 800_000 } });
     await using client = await server.connect(created);
-    let live: Awaited<ReturnType<typeof read>> | undefined;
-    const afterStep = async () => {
+    const measured = async () => {
       const stream = await read();
       const { source, renditions } = stream.health ?? {};
       const isTranscoded = renditions?.every(({ state, video }) => state === 'running' && video?.fps !== undefined);
-      if (source?.video?.keyframeInterval !== undefined && isTranscoded) live ??= stream;
-      await sleep(PACE_MS);
+      return source?.video?.keyframeInterval !== undefined && isTranscoded === true && stream;
     };
-    await server.send(client, { stream: created, sendings: inTime(media), stepMs: 500, afterStep });
-    assert.ok(live !== undefined, 'the second keyframe came after 6 s, and the rendition');
+    const sendings = inTime(media);
+    await server.send(client, { stream: created, sendings, stepMs: 500, afterStep: () => sleep(PACE_MS) });
+    // The second keyframe came after 6 s. The clock of the server stands still until everything is measured.
+    const live = await waitFor(measured, { what: 'the keyframe interval, and the rendition' });
     assert.equal(live.isHealthy, false);
     assert.deepEqual(live.issues, ['no keyframe for 4.0 s; set the encoder to 2 s']);
     const { encoder, source, renditions, leftOut, transcoder, warnings } = live.health as Health;
@@ -95,17 +95,16 @@ suite('the health of a stream', () => {
     const picture = ['-f', 'lavfi', '-i', 'color=black:size=640x360:rate=30'];
     const sound = ['-f', 'lavfi', '-i', 'sine'];
     const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-g', '60', '-pix_fmt', 'yuv420p', '-c:a', 'aac'];
-    await using encoder = startEncoder('ffmpeg', ['-nostdin', ...picture, ...sound, ...codecs, '-t', '16', file]);
+    await using encoder = startEncoder('ffmpeg', ['-nostdin', ...picture, ...sound, ...codecs, '-t', '21', file]);
     assert.equal((await encoder.ended).code, 0);
     await using client = await server.connect(stream);
-    let black: Health['warnings'][number] | undefined;
-    const afterStep = async () => {
-      black ??= (await server.api.getStream(id)).health?.warnings.find(({ code }) => code === 'video_black');
-      await sleep(PACE_MS);
-    };
+    const afterStep = () => sleep(PACE_MS);
     const sendings = inTime(readFlvTags(await readFile(file)));
     await server.send(client, { stream, sendings, stepMs: 500, afterStep });
-    assert.ok(black !== undefined, 'the warning came');
+    // The warning is raised with a sample, which a busy machine takes late. The clock of the server stands still meanwhile.
+    const isBlack = async () =>
+      (await server.api.getStream(id)).health?.warnings.some(({ code }) => code === 'video_black');
+    await waitFor(isBlack, { what: 'the warning' });
     const answer = await server.api.request('GET', `/stream/${id}/sessions`);
     const [session] = (await answer.json()) as { readonly id: string }[];
     const read = await server.api.request('GET', `/session/${session!.id}/samples`);
