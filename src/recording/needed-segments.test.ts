@@ -1,26 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ms } from '#lib/units.ts';
-import type { TrackDescription } from './index-record.ts';
+import { VIDEO } from '#test/support/recording-index.ts';
 import { isCompleteSoon, isExcerptComplete } from './needed-segments.ts';
 import { RecordingIndex } from './recording-index.ts';
-
-const TRACK: TrackDescription = {
-  kind: 'video',
-  codec: 'h264',
-  rfc6381: 'avc1.640028',
-  timescale: 1000,
-  width: 1280,
-  height: 720,
-  declaredFrameRate: 30,
-  videoRange: undefined,
-};
 
 /** An index of renditions with segments of two seconds. @param lengths of each rendition, in seconds; a segment that is shorter is open */
 function indexOf(lengths: Readonly<Record<string, number>>): RecordingIndex {
   const index = new RecordingIndex();
   for (const [rendition, [id, lengthS]] of Object.entries(lengths).entries()) {
-    index.apply({ type: 'init', rendition, id, number: 0, track: TRACK, bytes: new Uint8Array(1) });
+    index.apply({ type: 'init', rendition, id, number: 0, track: VIDEO, bytes: new Uint8Array(1) });
     for (let number = 0; number * 2 < lengthS; number += 1) {
       const place = { rendition, number, volume: 0, offset: 0, init: 0, startTicks: number * 2000 };
       const flags = { discontinuity: false, independent: true };

@@ -1,9 +1,11 @@
 /**
  * Indexes of recordings for tests.
  */
+import type { TrackDescription } from '#recording/index-record.ts';
 import { RecordingIndex } from '#recording/recording-index.ts';
 
-const TRACK = {
+/** A track of H.264 video, as an index describes it. */
+export const VIDEO: TrackDescription = {
   kind: 'video',
   codec: 'h264',
   rfc6381: 'avc1.640028',
@@ -12,12 +14,12 @@ const TRACK = {
   height: 720,
   declaredFrameRate: 30,
   videoRange: undefined,
-} as const;
+};
 
 /** An index of video segments of two seconds. @param startsS when they begin, in seconds @param epochMs the wall-clock time of 0 */
 export function indexOfSegments(startsS: readonly number[], epochMs = 0): RecordingIndex {
   const index = new RecordingIndex();
-  index.apply({ type: 'init', rendition: 0, id: 'source', number: 0, track: TRACK, bytes: new Uint8Array(1) });
+  index.apply({ type: 'init', rendition: 0, id: 'source', number: 0, track: VIDEO, bytes: new Uint8Array(1) });
   for (const [number, startS] of startsS.entries()) {
     index.apply({
       type: 'segment',

@@ -20,6 +20,13 @@ const OPUS = '4f7075734865616401023801 80bb0000 0000 00';
 const IDR = '00000002 6588';
 const INTER = '00000002 419a';
 
+/** The metadata of GStreamer with H.264. @param videoKbps the bitrate of the video in kbit/s */
+const metadataWith = (videoKbps: number): ReadonlyMap<string, AmfValue> =>
+  new Map([
+    ['videocodecid', 7],
+    ['videodatarate', videoKbps],
+  ]);
+
 function setUp() {
   const tracks: Track[] = [];
   const packets: Packet[] = [];
@@ -219,14 +226,7 @@ describe('media', () => {
   it('is announced once, however often an encoder repeats its metadata (GStreamer)', () => {
     const { data, announcements } = setUp();
     for (const rate of [2500, 2500, 3000]) {
-      data(
-        '@setDataFrame',
-        'onMetaData',
-        new Map([
-          ['videocodecid', 7],
-          ['videodatarate', rate],
-        ]),
-      );
+      data('@setDataFrame', 'onMetaData', metadataWith(rate));
     }
     assert.deepEqual(
       announcements.map(({ videoBitrateBps }) => videoBitrateBps),
@@ -237,14 +237,7 @@ describe('media', () => {
   it('may change its bitrate with every message (GStreamer without a nominal bitrate)', () => {
     const { data, announcements } = setUp();
     for (let rate = 2500; rate > 2000; rate -= 10) {
-      data(
-        '@setDataFrame',
-        'onMetaData',
-        new Map([
-          ['videocodecid', 7],
-          ['videodatarate', rate],
-        ]),
-      );
+      data('@setDataFrame', 'onMetaData', metadataWith(rate));
     }
     assert.equal(announcements.length, 50);
   });

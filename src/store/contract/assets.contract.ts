@@ -47,6 +47,18 @@ async function recorded(fixture: Fixture, change: Partial<Session> = {}): Promis
   return session;
 }
 
+/** A live session that is recorded at a node whose lease is held. */
+async function recordedAtNode(fixture: Fixture) {
+  const { store } = fixture;
+  const stream = await recordedStream(fixture);
+  const node = someNode();
+  await store.nodes.renew(node, 60_000);
+  await store.publishers.claim(stream.id, node.id);
+  const session = someSession(stream, { phase: 'live', nodeId: node.id });
+  await store.sessions.create(session, node.id);
+  return { node, session };
+}
+
 const assetIdOf = (session: Pick<Session, 'id'>) => session.id as string as AssetId;
 
 /** Numbers all events, and returns those of a stream's assets, oldest first. */
@@ -207,12 +219,7 @@ function recordings(fixture: Fixture): void {
 
   it('waits when its node is lost, and goes on when the session is resumed', async () => {
     const { store, user } = fixture;
-    const stream = await recordedStream(fixture);
-    const node = someNode();
-    await store.nodes.renew(node, 60_000);
-    await store.publishers.claim(stream.id, node.id);
-    const session = someSession(stream, { phase: 'live', nodeId: node.id });
-    await store.sessions.create(session, node.id);
+    const { node, session } = await recordedAtNode(fixture);
     assert.deepEqual((await store.assets.byPath(session.recordingPath!))?.node, node);
     await store.nodes.renew(node, -1);
     await store.nodes.endSessionsOf(node.id, ms(1_700_000_061_700));
@@ -233,12 +240,7 @@ function recordings(fixture: Fixture): void {
 
   it('counts as stored only once it is settled, and is then not resumed with its session', async () => {
     const { store, user } = fixture;
-    const stream = await recordedStream(fixture);
-    const node = someNode();
-    await store.nodes.renew(node, 60_000);
-    await store.publishers.claim(stream.id, node.id);
-    const session = someSession(stream, { phase: 'live', nodeId: node.id });
-    await store.sessions.create(session, node.id);
+    const { node, session } = await recordedAtNode(fixture);
     const id = assetIdOf(session);
     assert.equal(await store.assets.stored(id), false);
     await store.nodes.renew(node, -1);
