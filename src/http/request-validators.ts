@@ -29,6 +29,10 @@ const COMPILER = '@fastify/ajv-compiler';
 /** Modules of the compiler, in pieces of a few milliseconds. */
 const PIECES = [
   'ajv/dist/compile/codegen',
+  'ajv/dist/compile/rules',
+  'ajv/dist/compile/validate/dataType',
+  'ajv/dist/compile/validate/keyword',
+  'ajv/dist/compile/resolve',
   'ajv/dist/compile/validate',
   'fast-uri',
   'ajv/dist/core',
@@ -40,8 +44,15 @@ const PIECES = [
   'ajv/dist/vocabularies/jtd',
   'ajv/dist/jtd',
 ];
-/** A schema that takes little time to compile. */
-const SMALL = { type: 'object', properties: { text: { type: 'string', minLength: 1 } } };
+/** Schemas that take little time to compile. Together they have most of the keywords that requests need. */
+const SMALL = [
+  { type: 'object', properties: { text: { type: 'string', minLength: 1 } } },
+  { type: 'object', required: ['number'], properties: { number: { type: 'integer', minimum: 0, maximum: 9 } } },
+  { type: 'array', maxItems: 2, items: { type: 'string', pattern: '^a', maxLength: 9 } },
+  { type: 'object', additionalProperties: false, properties: { text: { type: 'string', enum: ['a', 'b'] } } },
+  { anyOf: [{ type: 'boolean' }, { const: 'a' }, { type: ['number', 'null'] }] },
+  { type: 'object', maxProperties: 2, additionalProperties: { type: 'string' } },
+];
 
 /** The validators of one server. */
 export class RequestValidators {
@@ -96,14 +107,19 @@ export class RequestValidators {
   }
 }
 
-/** Loads the compiler and compiles a small schema with it, because V8 compiles most of its functions when they are first called. */
+/**
+ * Loads the compiler and compiles small schemas with it, one in each turn. V8 compiles the compiler's functions when they are first called,
+ * and the first large schema would need most of them in one turn.
+ */
 async function load(): Promise<void> {
   await loadInTurns(createRequire(require.resolve(COMPILER)), PIECES);
   await loadInTurns(require, [COMPILER]);
   const compile = makeCompiler({}, { customOptions: { validateSchema: false } });
   await nextTurn();
-  compile({ schema: SMALL, method: '', url: '' });
-  await nextTurn();
+  for (const schema of SMALL) {
+    compile({ schema, method: '', url: '' });
+    await nextTurn();
+  }
 }
 
 const makeCompiler = (shared: Shared, options: object): FastifySchemaCompiler<object> =>
