@@ -19,8 +19,16 @@ export const NEEDS_NGINX = needs(EXECUTABLE);
 export interface CachingProxy extends AsyncDisposable {
   /** `http://127.0.0.1:port`. The header `x-cache` of each answer says how the cache was used: `MISS`, `HIT`, ... */
   readonly url: string;
-  /** The access log so far, for the configuration of `deploy/nginx.conf`. Empty for other configurations. */
+  /** The access log so far. As on Debian, it also has the requests for which the configuration names no other log. */
   accessLog(): Promise<string>;
+  /** The folder with its files. */
+  readonly folder: string;
+}
+
+/** nginx with the configuration of `deploy/nginx.conf`. */
+export interface DeployedProxy extends CachingProxy {
+  /** `http://127.0.0.1:port`, in place of port 80. */
+  readonly plainUrl: string;
 }
 
 /** @param upstream host and port of the server that nginx forwards to */
@@ -36,16 +44,18 @@ export function startNginx(upstream: string): Promise<CachingProxy> {
 export async function startDeployedNginx(
   upstreams: readonly string[],
   certificate: { readonly certFile: string; readonly keyFile: string },
-): Promise<CachingProxy> {
+): Promise<DeployedProxy> {
   const example = await readFile(join(import.meta.dirname, '../../deploy/nginx.conf'), 'utf8');
+  const plainPort = await freePort();
   const [line, options] = /server 127\.0\.0\.1:8080 (.*)/.exec(example) ?? [];
   if (line === undefined) throw new Error('deploy/nginx.conf has no server 127.0.0.1:8080');
-  return await run('https', ({ folder, port }) =>
+  const proxy = await run('https', ({ folder, port }) =>
     replacedAll(example, [
       [line, upstreams.map((upstream) => `server ${upstream} ${options}`).join('\n')],
-      ['/var/cache/nginx/millrace', `${folder}/cache`],
+      ['/var/cache/', `${folder}/`], // which exists, and is all that every system has of this path
       ['/var/log/nginx/millrace.log', `${folder}/access.log`],
-      ['listen 80;', `listen unix:${folder}/http;`],
+      ['root /var/www/html;', `root ${folder}/html;`],
+      ['listen 80;', `listen 127.0.0.1:${plainPort};`],
       ['listen 443 ssl', `listen 127.0.0.1:${port} ssl`],
       ['/etc/letsencrypt/live/live.example.com/fullchain.pem', certificate.certFile],
       ['/etc/letsencrypt/live/live.example.com/privkey.pem', certificate.keyFile],
@@ -54,6 +64,7 @@ export async function startDeployedNginx(
       ['X-Forwarded-Host $host;', 'X-Forwarded-Host $http_host;'],
     ]),
   );
+  return { ...proxy, plainUrl: `http://127.0.0.1:${plainPort}` };
 }
 
 /**
@@ -115,7 +126,7 @@ async function run(
   await waitFor(answers, { what: 'nginx to answer' });
   const running = parts.move();
   const accessLog = () => readFile(join(folder, 'access.log'), 'utf8').catch(() => '');
-  return { url, accessLog, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, folder, accessLog, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 function configuration(folder: string, site: string): string {
@@ -127,7 +138,7 @@ function configuration(folder: string, site: string): string {
     events {}
     http {
       ${temporary.join('\n      ')}
-      access_log off;
+      access_log ${folder}/access.log;
       ${site}
     }`;
 }

@@ -3,8 +3,10 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { ApiClient, CreatedStream } from '../support/api-client.ts';
@@ -18,7 +20,7 @@ import { CHEAP, type ServerProcess, startServerProcess, type TestServer } from '
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { assertLoaded, assertMedia } from './judge.ts';
-import { type CachingProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
+import { type DeployedProxy, NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
 import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
 /** Far longer than anything that the tests wait for takes. */
@@ -93,7 +95,7 @@ before(async () => {
 after(() => parts.disposeAsync());
 
 describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NEEDS_NGINX, () => {
-  let proxy: CachingProxy;
+  let proxy: DeployedProxy;
   let live: Restricted;
   let indexUrl: string;
 
@@ -158,12 +160,24 @@ describe('behind nginx as deploy/nginx.conf sets it up, a restricted stream', NE
       `${indexUrl}?accessKey=hidden-key`,
       `${playlist.replace(/source|audio/, 'none')}`,
       `${playlist}?jwt=${token}`,
+      `${proxy.url}/v1/stream/key/hidden-key`,
     ])
       await get(url);
+    for (const path of [`hls/${live.stream.playbackId}/index.m3u8?jwt=${token}`, 'api/stream/key/hidden-key']) {
+      const { status, headers: answered } = await fetch(`${proxy.plainUrl}/${path}`, { redirect: 'manual' });
+      assert.deepEqual([status, answered.get('location')], [301, `https://127.0.0.1/${path}`]);
+    }
     await waitFor(async () => (await proxy.accessLog()).includes('/v/.../'), { what: 'the line of the playlist' });
     const logs = (await proxy.accessLog()) + server.logLines.join('\n');
     for (const secret of [token, ticket!, 'hidden-key', token.split('.')[2]!])
       assert.ok(!logs.includes(secret), secret);
+  });
+
+  test('leaves port 80 to certbot, whose files nginx serves', async () => {
+    const path = '.well-known/acme-challenge';
+    await mkdir(join(proxy.folder, 'html', path), { recursive: true });
+    await writeFile(join(proxy.folder, 'html', path, 'token'), 'proof');
+    assert.equal(await (await fetch(`${proxy.plainUrl}/${path}/token`)).text(), 'proof');
   });
 
   test('stops for present viewers when its key is disabled, and continues when it is enabled', async () => {

@@ -155,6 +155,9 @@ test('the logs of both configurations of nginx leave out the same tokens and tic
   const formats = ['nginx.conf', 'compose-nginx.conf'].map((file) => {
     const text = textOf(file);
     assert.match(text, /^ +access_log \S+ millrace;$/m, file);
+    for (const server of text.split(/^server /m).slice(1)) {
+      assert.match(server, /^ {2}access_log (?:off|\S+ millrace);$/m, file);
+    }
     return text.slice(text.indexOf('map $uri $millrace_logged_uri'), text.indexOf('$upstream_cache_status'));
   });
   assert.match(formats[0]!, /log_format/);
