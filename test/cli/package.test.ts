@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -45,6 +45,22 @@ test('the package with its dependencies works in an empty folder, and contains n
     names.filter((name) => /\.ts$|\.test\.|^(?:src|test|bench)\b/.test(name)),
     [],
   );
+});
+
+test('neither the package, nor the image, nor git takes the file with the password of the database', async (t) => {
+  const clone = await dataFolder(t);
+  await cp(join(ROOT, 'package.json'), join(clone, 'package.json'));
+  await mkdir(join(clone, 'deploy'));
+  for (const name of ['.env', 'compose.yaml']) await writeFile(join(clone, 'deploy', name), '');
+  const { stdout } = await npm(clone, ['pack', '--dry-run', '--json', '--ignore-scripts']);
+  const [{ files }] = JSON.parse(stdout) as [{ files: readonly { path: string }[] }];
+  assert.deepEqual(
+    files.map(({ path }) => path).filter((path) => path.startsWith('deploy')),
+    ['deploy/compose.yaml'],
+  );
+  for (const name of ['.dockerignore', '.gitignore']) {
+    assert.match(await readFile(join(ROOT, name), 'utf8'), /^(?:\*\*\/)?\.env\*$/m, name);
+  }
 });
 
 test('the server of the package can run from a bundle', async (t) => {
