@@ -4,7 +4,7 @@
  * Millrace or an installed package has changed. Where none can be made, the files themselves run. Stacks name the files in either case.
  */
 import { createHash } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -21,6 +21,8 @@ const ENTRIES = [
 const EXTERNAL = ['esbuild', 'node-av', 'pg-native'];
 const PREFIX = 'bundle-';
 const UNFINISHED = '-unfinished';
+/** The file of a bundle with the names and sizes of all its others. */
+const LIST = 'files.txt';
 /**
  * How many bundles are kept, and for how long every bundle is kept after its last start. Parts of a bundle are loaded when they are first
  * needed, so it must outlive the next changes of the source.
@@ -43,7 +45,10 @@ export async function bundleOf(main, cache) {
   const program = join(bundle, `${nameOf(ENTRIES[0])}.js`);
   const unfinished = bundle + UNFINISHED;
   try {
-    if (touch(bundle)) return program;
+    if (isWhole(bundle)) {
+      touch(bundle);
+      return program;
+    }
     removeOld(cache);
     // Throws when another process is making it.
     mkdirSync(unfinished);
@@ -52,6 +57,9 @@ export async function bundleOf(main, cache) {
   }
   try {
     await build(source, extname(main), unfinished);
+    writeFileSync(join(unfinished, LIST), filesIn(unfinished));
+    // One that is not whole would be in the way.
+    rmSync(bundle, { recursive: true, force: true });
     renameSync(unfinished, bundle);
     return program;
   } catch {
@@ -89,12 +97,31 @@ function modulesIn(folder) {
   });
 }
 
-/** Sets the time of a folder to now, because it is used. @returns whether it exists */
+/**
+ * Whether a bundle has all its files in their sizes. The name of a folder may be on the disk half a minute before the contents of its files,
+ * and a power failure in between leaves empty files. An empty program would end at once with exit code 0.
+ */
+function isWhole(bundle) {
+  try {
+    return readFileSync(join(bundle, LIST), 'utf8') === filesIn(bundle);
+  } catch {
+    return false;
+  }
+}
+
+/** The names and sizes of the files in a bundle, except for the list of them. */
+function filesIn(bundle) {
+  const names = readdirSync(bundle).filter((name) => name !== LIST);
+  return names
+    .sort()
+    .map((name) => `${name} ${statSync(`${bundle}/${name}`).size}\n`)
+    .join('');
+}
+
+/** Sets the time of a folder to now, because it is used. */
 function touch(folder) {
-  if (statSync(folder, { throwIfNoEntry: false }) === undefined) return false;
   const now = new Date();
   utimesSync(folder, now, now);
-  return true;
 }
 
 /** Removes bundles that a killed process left unfinished, and those that have not been used for the longest time. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -74,6 +74,18 @@ test('a changed file is in the bundle of the next start', async (t) => {
   await write('lib/word.ts', "export const word: string = 'other';");
   assert.equal((await ask()).word, 'other');
   assert.equal((await bundles()).length, 2);
+});
+
+test('a bundle whose files a power failure has cut short is made again', async (t) => {
+  const { folder, ask, bundles } = await smallClone(t);
+  await ask();
+  const path = join(folder, 'node_modules/.cache/millrace', (await bundles())[0]!);
+  for (const name of ['cli-main.js', 'store-engines-sqlite-worker.js', 'files.txt']) {
+    await truncate(join(path, name));
+    assert.equal((await ask()).word, 'first');
+    assert.notEqual(await readFile(join(path, name), 'utf8'), '', name);
+  }
+  assert.equal((await bundles()).length, 1);
 });
 
 test('the files themselves run where nothing can be kept, and while another process makes the bundle', async (t) => {
