@@ -1,7 +1,7 @@
 /**
  * The first API key: an empty store gets the user `admin`, an admin, with the key `default`, so that somebody can use the API.
  */
-import { open, readFile, rm } from 'node:fs/promises';
+import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ApiKeyId, newApiKeyId, newUserId } from '#domain/ids.ts';
 import { newApiKeySecret, Secret } from '#domain/secret.ts';
@@ -11,6 +11,7 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { operatorReceipt } from './receipt.ts';
+import { writeSecret } from './secret-file.ts';
 import { createSignInLink, type LinkBase } from './sign-in-link.ts';
 
 /** The name of the user that the first API key and the first sign-in link are for. */
@@ -138,12 +139,4 @@ async function createFirst({ store, clock }: FirstKeyOptions, secret: Secret): P
     ...(known ? [] : [operatorReceipt(createdAt, { action: 'user.created', resourceId: user.id })]),
     operatorReceipt(createdAt, { action: 'api_key.created', resourceId: key.id }),
   ]);
-}
-
-/** Writes the secret durably, into a new file: an older one may be readable by others, or be a link to somewhere else. */
-async function writeSecret(file: string, secret: Secret): Promise<void> {
-  await rm(file, { force: true });
-  await using handle = await open(file, 'wx', 0o600);
-  await handle.writeFile(`${secret.reveal()}\n`);
-  await handle.sync();
 }

@@ -2,7 +2,7 @@
  * `millrace sign`: prints URLs with which anybody can watch a stream with the playback policy `jwt`, to try the policy out.
  */
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
@@ -11,6 +11,7 @@ import { Secret } from '#domain/secret.ts';
 import { MAX_SIGNING_KEYS, newKeyPair, pemOf, type SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
 import { systemClock } from '#lib/clock.ts';
+import { makeFolder } from '#store/data-folder.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -18,6 +19,7 @@ import type { Command } from './command.ts';
 import { existingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { operatorReceipt } from './receipt.ts';
+import { writeSecret } from './secret-file.ts';
 import { browserOrigin } from './sign-in-link.ts';
 
 const COMMAND = 'millrace sign';
@@ -103,7 +105,25 @@ async function privateKeyOf(
       `The file ${file} holds no private key of an enabled signing key of the stream's user; name another file, or leave out --key.`,
     ]);
   }
+  return await newKeyOf(store, userId, { dataDir, file });
+}
+
+/** Makes a signing key for the user. @throws {Exit} and makes none, when its private key cannot be kept in the file */
+async function newKeyOf(
+  store: Store,
+  userId: UserId,
+  { dataDir, file }: { readonly dataDir: string; readonly file: string },
+): Promise<Secret> {
   const { publicKey, privateKey } = newKeyPair();
+  const pem = new Secret(pemOf(privateKey.reveal()));
+  makeFolder(dataDir);
+  // Written before the store has the key. If writing it failed afterwards, nobody would have the private key, and each attempt would use up
+  // one of the keys that the user may have.
+  const part = `${file}.part`;
+  await writeSecret(part, pem).catch((error: NodeJS.ErrnoException) => {
+    const reason = `The private key cannot be kept in ${part} (${error.code}), so no signing key was created.`;
+    throw new Exit(EXIT.failed, [reason], { cause: error });
+  });
   const createdAt = systemClock.now();
   const key: SigningKey = {
     id: newSigningKeyId(),
@@ -114,10 +134,14 @@ async function privateKeyOf(
     disabled: false,
   };
   const receipt = operatorReceipt(createdAt, { action: 'signing_key.created', resourceId: key.id });
-  await store.signingKeys.create(key, receipt, { atMost: MAX_SIGNING_KEYS });
-  const pem = pemOf(privateKey.reveal());
-  await writeFile(file, pem, { mode: 0o600 });
-  return new Secret(pem);
+  try {
+    await store.signingKeys.create(key, receipt, { atMost: MAX_SIGNING_KEYS });
+  } catch (error) {
+    await rm(part);
+    throw error;
+  }
+  await rename(part, file);
+  return pem;
 }
 
 function isPairOf(privateKey: Secret, { publicKey }: SigningKey): boolean {

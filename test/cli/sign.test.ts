@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, type TestContext, test } from 'node:test';
 import { decodeJwt, importSPKI, jwtVerify } from 'jose';
-import { pemOf } from '#domain/signing-key.ts';
+import { MAX_SIGNING_KEYS, pemOf } from '#domain/signing-key.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someSigningPair } from '#test/support/playback-rights.ts';
@@ -77,6 +77,27 @@ test("millrace sign uses the user's private key in a file, and no other", async 
     assert.ok(!stderr.includes(text));
   }
   assert.equal((await keys()).length, 1);
+});
+
+test('no signing key is created when its private key cannot be kept, or the user has too many', async (t) => {
+  const { dataDir, user, stream, sign, keys, open } = await setUp(t);
+  const part = join(dataDir, `signing-key-${user.id}.part`);
+  await mkdir(part);
+  const refused = await sign('--stream', stream.id);
+  assert.deepEqual([refused.code, refused.stdout], [1, '']);
+  assert.match(refused.stderr, /^The private key cannot be kept in .*, so no signing key was created\.\n$/);
+  assert.deepEqual(await keys(), []);
+  await rmdir(part);
+  {
+    await using store = await open();
+    for (let count = 0; count < MAX_SIGNING_KEYS; count += 1)
+      await store.signingKeys.create(someSigningPair(user.id).key, someReceipt());
+  }
+  assert.equal((await sign('--stream', stream.id)).code, 1);
+  assert.deepEqual(
+    (await readdir(dataDir)).filter((name) => name.startsWith('signing-key-')),
+    [],
+  );
 });
 
 test('wrong arguments are refused with a sentence, and a warning is printed when the stream needs no token', async (t) => {
