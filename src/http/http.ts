@@ -15,6 +15,7 @@ import { drainOnClose } from './drain.ts';
 import { BODY_LIMIT_BYTES, type ErrorPage, sendError, toMillraceError } from './error-reply.ts';
 import { FailureLog } from './failure-log.ts';
 import { Flooders } from './flooders.ts';
+import { readForwardedFor } from './forwarded-for.ts';
 import { hostProblem } from './host-header.ts';
 import { acceptOnlyJson } from './json-body.ts';
 import { KnownPaths } from './known-paths.ts';
@@ -158,8 +159,9 @@ export function createHttp({
     }
     return request.is404 ? notFound(request, reply, paths.methodsOf(request.raw.url ?? '')) : undefined;
   };
-  // Runs before anything reads the body.
+  // Runs before anything reads the body, or the address of the client.
   http.addHook('onRequest', (request, reply, done) => {
+    readForwardedFor(request.raw, isTrustedProxy);
     reply.headers(headers).header('x-request-id', request.id);
     const error = refusalOf(request, reply);
     if (error !== undefined) reply.headers(READABLE);

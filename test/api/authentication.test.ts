@@ -137,4 +137,12 @@ test('behind a trusted proxy each client has its own throttle; clients of other 
   assert.equal((await from('198.51.100.8', '10.1.2.3')).statusCode, 401);
   assert.equal((await from('203.0.113.1', '192.0.2.1')).statusCode, 401);
   assert.equal((await from('203.0.113.2', '192.0.2.1')).statusCode, 429);
+  assert.equal((await from('198.51.100.9:1000', '10.1.2.3')).statusCode, 401);
+  for (const same of ['198.51.100.9:1001', '198.51.100.9', '198.51.100.1, 198.51.100.9:1000']) {
+    assert.equal((await from(same, '10.1.2.3')).statusCode, 429, same);
+  }
+  assert.equal((await from('[2001:db8::1]:1000', '10.1.2.3')).statusCode, 401);
+  assert.equal((await from('2001:db8::1', '10.1.2.3')).statusCode, 429);
+  assert.equal((await from('unknown', '10.1.2.3')).statusCode, 401);
+  assert.equal((await from('203.0.113.3, _hidden', '10.1.2.3')).statusCode, 429);
 });
