@@ -9,6 +9,7 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 import { newSession } from '#live/new-session.ts';
 import type { RecordingExtent } from '#recording/recording.ts';
 import type { Store } from '#store/store.ts';
+import { operatorReceipt } from './receipt.ts';
 
 /** A recording that has no row in the store. */
 export interface FoundFiles {
@@ -48,7 +49,7 @@ export async function adopt(
     recordingPath: path,
   };
   const id = session.id as string as AssetId;
-  await store.sessions.create(session);
+  await store.sessions.adopt(session, operatorReceipt(now, { action: 'asset.adopted', resourceId: id }));
   await store.assets.finish(id, extent, now);
   if (isStored) await store.assets.stored(id);
   return await store.assets.get(id, 'everyone');

@@ -29,6 +29,7 @@ export const AUDIT_ACTIONS = [
   'clip.created',
   'asset.updated',
   'asset.deleted',
+  'asset.adopted',
 ] as const;
 /** One of {@link AUDIT_ACTIONS}. */
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -173,6 +173,11 @@ test('folders that the store does not know are deleted when they are old, or add
   );
   const session = await inStore((store) => store.sessions.get(id, stream.userId));
   assert.deepEqual([session?.phase, session?.recordingPath, session?.streamId], ['ended', young, stream.id]);
+  const { rows: entries } = await inStore((store) => store.audit.list({ resourceId: id }, { limit: 10 }));
+  assert.deepEqual(
+    entries.map(({ action, actor }) => [action, actor]),
+    [['asset.adopted', undefined]],
+  );
   assert.match((await millrace('check')).stdout, /Checked 1 recordings .*; 1 are complete/);
 });
 

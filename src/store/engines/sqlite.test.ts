@@ -611,6 +611,7 @@ it('no query reads or sorts a whole table', async () => {
         await store.sessions.create(session);
         await store.sessions.create(session, node.id).catch(() => {});
       },
+      adopt: () => store.sessions.adopt(someSession(someStream(user.id, { id: stream.id })), someReceipt()),
       get: async () => [
         await store.sessions.get(session.id, user.id),
         await store.sessions.get(session.id, 'everyone'),

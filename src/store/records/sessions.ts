@@ -128,6 +128,9 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
       return created !== 0;
     },
 
+    adopt: (session, receipt) =>
+      runner.change([changingOne(sessions.create(rowOfSession(session))), ...alsoCreated(session)], [receipt]),
+
     get: (id, scope) => runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
 
     async change(id, change, writer) {
