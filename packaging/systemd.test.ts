@@ -16,14 +16,26 @@ import { needsContainers, Podman } from './podman.ts';
 const ROOT = join(import.meta.dirname, '..');
 const IMAGE = 'localhost/systemd';
 const HOST = 'host';
+/** A program that sends a request to the API. Its arguments are the API key, the method, the path and the body. */
+const CALL = `
+const [key, method, path, body] = process.argv.slice(1);
+const headers = { authorization: "Bearer " + key, "content-type": "application/json" };
+const answer = await fetch("http://127.0.0.1:8080/api" + path, { method, headers, body });
+if (!answer.ok) throw new Error(await answer.text());
+console.log(await answer.text());`;
+/** Removes the lines of earlier starts from the journal, so that {@link READY} is about the next one. */
+const FORGET = 'journalctl --rotate --vacuum-time=1s';
 const READY = `journalctl --unit millrace --output cat | grep --quiet '"msg":"ready"'`;
 
 describe('the systemd unit', needsContainers(), () => {
   let podman: Podman;
   let repository: string;
-  const [install, showKey, listKeys, backUp, upgrade] = blocksRunBy('packaging/systemd.test.ts').map(
-    ({ commands }) => commands,
-  );
+  const [install, showKey, listKeys, backUp, restore, mountDisk, upgrade] = blocksRunBy(
+    'packaging/systemd.test.ts',
+  ).map(({ commands }) => commands);
+
+  const commands = listKeys!.replace('--pty', '--pipe');
+  let apiKey: string;
 
   before(async () => {
     repository = await mkdtemp(join(tmpdir(), 'millrace-repository-'));
@@ -60,19 +72,55 @@ describe('the systemd unit', needsContainers(), () => {
     await waitFor(isReady, { what: 'the server to be ready', timeoutMs: 120_000 });
     const { stdout } = await podman.script(HOST, 'systemctl show --property NRestarts --property ActiveState millrace');
     assert.deepEqual(stdout.trim().split('\n').toSorted(), ['ActiveState=active', 'NRestarts=0']);
-    assert.match((await podman.script(HOST, showKey!)).stdout, /^millrace_/);
+    apiKey = (await podman.script(HOST, showKey!)).stdout.trim();
+    assert.match(apiKey, /^millrace_/);
   });
 
   it('runs commands beside the service', async () => {
-    const commands = listKeys!.replace('--pty', '--pipe');
     const { stdout } = await podman.script(HOST, commands);
     assert.match(stdout, /admin +default/);
     const backedUp = await podman.script(HOST, `${commands}\n${backUp}\nls -l /root/before-upgrade.db`);
     assert.match(backedUp.stdout, /Wrote .*^-rw-------/ms);
   });
 
+  it('gets a backup back that another user has brought', async () => {
+    await podman.script(HOST, 'chown root:root /root/before-upgrade.db');
+    const { stdout } = await podman.script(HOST, `${commands}\n${FORGET}\n${restore}`);
+    assert.match(stdout, /^Restored /m);
+    await waitFor(isReady, { what: 'the server to be ready with the backup', timeoutMs: 120_000 });
+  });
+
+  it('records on a disk of their own, where commands can repair and delete', async () => {
+    // What a new disk has: a root folder of root's that others may not write.
+    await podman.script(HOST, `${FORGET}\n${mountDisk!.replace('/dev/sdb1', '-t tmpfs -o mode=0755 disk')}`);
+    await waitFor(isReady, { what: 'the server to be ready with the disk', timeoutMs: 120_000 });
+    const call = (method: string, path: string, body?: object) =>
+      podman.script(
+        HOST,
+        `node --input-type=module -e '${CALL}' ${apiKey} ${method} ${path} '${JSON.stringify(body ?? {})}'`,
+      );
+    const { id } = JSON.parse((await call('POST', '/stream', { name: 'kept', record: true, profiles: [] })).stdout) as {
+      id: string;
+    };
+    await call('POST', `/stream/${id}/test-picture`);
+    const isRecorded = () =>
+      podman.script(HOST, 'ls /var/lib/private/millrace-recordings/*/source.0.mp4').then(
+        () => true,
+        () => false,
+      );
+    await waitFor(isRecorded, { what: 'a recording on the disk', timeoutMs: 120_000 });
+    const left = `/var/lib/private/millrace-recordings/${'0'.repeat(16)}`;
+    await podman.script(
+      HOST,
+      `mkdir ${left}; chown --reference=/var/lib/private/millrace-recordings ${left}; touch --date='3 days ago' ${left}`,
+    );
+    const checked = await podman.script(HOST, `${commands.replace('keys list', 'recordings check --delete')}`);
+    assert.match(checked.stdout, /: the store did not have it; deleted\.$/m);
+    await podman.script(HOST, `test ! -e ${left}`);
+  });
+
   it('is upgraded by a restart, and drains when it is stopped', async () => {
-    await podman.script(HOST, `journalctl --rotate --vacuum-time=1s; ${upgrade}`);
+    await podman.script(HOST, `${FORGET}; ${upgrade}`);
     await waitFor(isReady, { what: 'the server to be ready again', timeoutMs: 120_000 });
     await podman.script(HOST, 'systemctl stop millrace');
     const { stdout } = await podman.script(HOST, 'systemctl show --property Result --property ExecMainStatus millrace');

@@ -24,6 +24,8 @@ const SENTENCES = {
     `The database ${place} holds no Millrace store; start the server once, or correct MILLRACE_DATABASE_URL.`,
   not_a_backup: (place: string, detail: string) =>
     `${place} is not a backup of Millrace (${detail}); nothing was changed. Name a file that millrace backup has written.`,
+  not_readable: (place: string, detail: string) =>
+    `${place} cannot be read (${detail}); nothing was changed. Name a file that the user who runs this command may read.`,
   not_written: (place: string, detail: string) =>
     `${place} cannot be written (${detail}); name a file in a folder that you may write to and that has the space.`,
   no_node_id: (place: string) => `${place} does not hold the id of a node; remove it to get a new one.`,

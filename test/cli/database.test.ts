@@ -235,11 +235,14 @@ describe('millrace backup and restore', () => {
     inDatabase(other!, (db) => db.exec('create table letters (id text)'));
     await run(['backup', damaged!], { settings });
     writeFileSync(damaged!, readFileSync(damaged!).fill(0xff, 8192, 8292));
-    for (const file of [letter!, empty!, other!, damaged!, join(folder, 'nowhere'), folder]) {
+    for (const file of [letter!, empty!, other!, damaged!, folder]) {
       const { code, stdout, stderr } = await run(['restore', file], { settings });
       assert.deepEqual([code, stdout], [4, ''], file);
       assert.match(stderr, /^[^\n]+ is not a backup of Millrace \([^\n]+\); nothing was changed\.[^\n]+\.\n$/);
     }
+    const absent = await run(['restore', join(folder, 'nowhere')], { settings });
+    assert.equal(absent.code, 4);
+    assert.match(absent.stderr, /^[^\n]+ cannot be read \(ENOENT[^\n]+\); nothing was changed\.[^\n]+\.\n$/);
     assert.deepEqual(readdirSync(settings.DATA_DIR).toSorted(), ['millrace.db', 'millrace.lock']);
 
     const nowhere = await run(['backup', join(folder, 'not', 'there')], { settings });

@@ -38,7 +38,7 @@ export async function backupSqlite(dataDir: string, file: string): Promise<{ rea
 /**
  * Replaces the database by a copy, and keeps the old one under another name. If it fails at any point, one of the two is in place.
  * @returns the path of the replaced database, if there was one
- * @throws {StoreOpenError} `in_use` beside a running server; `not_a_backup`, `newer_schema` for another file
+ * @throws {StoreOpenError} `in_use` beside a running server; `not_readable`, `not_a_backup`, `newer_schema` for another file
  */
 export async function restoreSqlite(
   dataDir: string,
@@ -97,10 +97,13 @@ function sync(path: string): void {
   closeSync(descriptor);
 }
 
-/** Checks that a file is an undamaged database of this or an older version. @throws {StoreOpenError} `not_a_backup`, `newer_schema` */
+/**
+ * Checks that a file is an undamaged database of this or an older version.
+ * @throws {StoreOpenError} `not_readable`, `not_a_backup`, `newer_schema`
+ */
 async function checkBackup(file: string): Promise<void> {
+  mustBeReadable(file);
   try {
-    statSync(file);
     using db = new DatabaseSync(file, { readOnly: true });
     const found = db.prepare('PRAGMA integrity_check(1)').get()?.integrity_check;
     if (found !== 'ok') throw new StoreOpenError('not_a_backup', file, 'it is damaged');
@@ -111,6 +114,15 @@ async function checkBackup(file: string): Promise<void> {
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
     throw new StoreOpenError('not_a_backup', file, (error as Error).message.split(',')[0], { cause: error });
+  }
+}
+
+/** @throws {StoreOpenError} `not_readable` for a missing file, or one of another user, of which SQLite says only that it cannot be opened */
+function mustBeReadable(file: string): void {
+  try {
+    closeSync(openSync(file, 'r'));
+  } catch (error) {
+    throw new StoreOpenError('not_readable', file, (error as Error).message.split(',')[0], { cause: error });
   }
 }
 
