@@ -3,6 +3,9 @@
  * its own. Run by `npm run test:installs`.
  */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ApiClient } from '#test/support/api-client.ts';
 import { freePort } from '#test/support/free-port.ts';
@@ -29,7 +32,9 @@ describe('the container', needsContainers(), () => {
   let settings: string[];
   let api: ApiClient;
   let rtmp: string;
-  const [buildCommand, runCommands] = blocksRunBy('packaging/container.test.ts').map(({ commands }) => commands);
+  const [buildCommand, runCommand, showKey, backUp, restore] = blocksRunBy('packaging/container.test.ts').map(
+    ({ commands }) => commands,
+  );
 
   before(async () => {
     podman = await Podman.start();
@@ -58,7 +63,7 @@ describe('the container', needsContainers(), () => {
 
   /** Starts the container as the docs show, except for the network: ports of the loopback interface in place of published ones. */
   async function start(): Promise<void> {
-    const [, , ...options] = words(runCommands!.slice(0, runCommands!.indexOf('\npodman exec')));
+    const [, , ...options] = words(runCommand!);
     const hardening = options.slice(options.indexOf('--read-only'), options.indexOf('--publish'));
     const volume = options.slice(options.indexOf('--volume'), options.indexOf('--volume') + 2);
     assert.deepEqual(hardening, ['--read-only', '--cap-drop', 'all', '--security-opt', 'no-new-privileges']);
@@ -83,7 +88,7 @@ describe('the container', needsContainers(), () => {
       'id -u; for f in /opt/millrace /tmp /; do touch $f/x 2>/dev/null && echo $f; done; true',
     );
     assert.equal(stdout, '10001\n');
-    const { stdout: key } = await podman.run(...words(runCommands!.match(/podman (exec .*?) +#/)![1]!));
+    const { stdout: key } = await podman.run(...words(showKey!.match(/podman (exec .*?) +#/)![1]!));
     api = new ApiClient(`${http}/api`, key.trim());
   });
 
@@ -105,6 +110,28 @@ describe('the container', needsContainers(), () => {
     const { stdout } = await podman.run('exec', 'millrace', 'node', 'bin/millrace.js', 'keys', 'list');
     assert.match(stdout, /admin +default/);
     assert.ok(await fetch(`${http}/api/stream`).then(({ status }) => status === 401));
+  });
+
+  it('is backed up while it runs, and restored by another container', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'millrace-backup-'));
+    const run = async (block: string) => {
+      for (const line of block.replaceAll('/root/', `${folder}/`).split('\n')) {
+        const [program, ...args] = words(line);
+        assert.equal(program, 'podman');
+        await (args[0] === 'run' ? podman.once(...args.slice(1)) : podman.run(...args));
+      }
+    };
+    try {
+      const { id } = await api.createStream({ name: 'in the backup' });
+      await run(backUp!);
+      const { id: later } = await api.createStream({ name: 'made later' });
+      await run(restore!);
+      await waitFor(isHealthy, { what: 'the container to be healthy' });
+      assert.equal((await api.request('GET', `/stream/${id}`)).status, 200);
+      assert.equal((await api.request('GET', `/stream/${later}`)).status, 404);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
   });
 
   it('reports in its health check that nothing answers', async () => {

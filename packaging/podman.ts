@@ -63,6 +63,11 @@ export class Podman implements AsyncDisposable {
     return this.run('run', '--detach', '--name', name, '--timeout', `${LONGEST_S}`, ...LIMITS, ...options, image);
   }
 
+  /** Runs a container until it ends. @param args what comes after `podman run` */
+  once(...args: readonly string[]): Promise<Printed> {
+    return this.run('run', '--timeout', `${LONGEST_S}`, ...LIMITS, '--network', 'host', ...args);
+  }
+
   /** Runs a shell script in a container. */
   script(container: string, script: string): Promise<Printed> {
     return this.run('exec', container, 'bash', '-euc', script);
