@@ -50,7 +50,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await page.getByText('The encoder uses a former key of this stream').first().waitFor();
 
     await isRefused('aaaa-bbbb-cccc-dddd');
-    await page.getByText('The stream key is not the key of any stream').waitFor();
+    await page.getByText('The stream key is not the key of any stream').first().waitFor();
 
     await using publisher = await publish(newKey);
     await page.getByText('You are live').waitFor();

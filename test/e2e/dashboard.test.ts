@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { run } from '../cli/millrace.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { startServer } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -558,5 +559,34 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     isOver = true;
     await page.unrouteAll({ behavior: 'wait' });
     await server.api.request('DELETE', `/stream/${id}`);
+  });
+
+  test('why an encoder is refused is shown in a browser whose clock is wrong, and read aloud once', async () => {
+    const made = await server.api.createStream({ name: 'refused' });
+    await server.api.request('POST', `/stream/${made.id}/rotate-key`);
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000; }');
+    await page.goto(url(`/streams/${made.id}/start`));
+    await page.getByText('Waiting for your encoder').first().waitFor();
+    await assert.rejects(RtmpClient.publish(server.rtmpPort, made.streamKey), RtmpRefusedError);
+    const spoken = page.locator('main').getByRole('status').getByText('The encoder uses a former key of this stream');
+    await spoken.waitFor();
+    await page.evaluate(`{
+      globalThis.changes = [];
+      const note = ({ target }) => {
+        const live = (target.nodeType === 1 ? target : target.parentElement)?.closest('[role=status], [aria-live]');
+        if (live) changes.push(live.textContent);
+      };
+      const what = { subtree: true, childList: true, characterData: true };
+      new MutationObserver((all) => all.forEach(note)).observe(document.getElementById('content'), what);
+    }`);
+    const seen = new Set<string>();
+    await waitFor(async () => seen.add(await page.locator('.below time').innerText()).size > 3, {
+      what: 'texts that change',
+    });
+    assert.deepEqual(await page.evaluate('changes'), []);
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', `/stream/${made.id}`);
   });
 });

@@ -5,6 +5,7 @@ import type { ApiChange } from './curl.ts';
 import { ApiError } from './errors.ts';
 import { API } from './place.ts';
 import { RepeatKeys } from './repeat-keys.ts';
+import { noteServerTime } from './server-clock.ts';
 import { bearer, errorOf, forgetToken } from './session.ts';
 
 /** The options of a request. */
@@ -23,15 +24,6 @@ export interface ListPage<Row> {
   /** The length of the whole list, where it was asked for. */
   readonly total: number | undefined;
 }
-
-/** Milliseconds by which the server's clock is ahead of this page's. Times are shown by the server's. */
-let aheadMs = 0;
-
-/** The time by the server's clock. */
-export const serverNow = (): number => Date.now() + aheadMs;
-
-/** Milliseconds by which the server's clock is ahead of this browser's; a difference of less than two seconds is 0. */
-export const clockDifferenceMs = (): number => aheadMs;
 
 /** Reads. @throws {ApiError} */
 export async function get<Answer>(path: string, options?: RequestOptions): Promise<Answer> {
@@ -90,19 +82,12 @@ async function attempt(method: string, path: string, options: RequestOptions): P
       ...(body !== undefined && { body: JSON.stringify(body) }),
       ...(signal !== undefined && { signal }),
     });
-    const date = Date.parse(response.headers.get('date') ?? '');
-    if (Number.isFinite(date)) noteServerTime(date);
+    noteServerTime(response);
     return response;
   } catch (error) {
     if (signal?.aborted && (error as Error).name !== 'TimeoutError') throw error;
     throw new ApiError(0, 'unreachable', 'The server cannot be reached. Trying again will help once it is back.');
   }
-}
-
-/** The header has whole seconds, so only a difference of more than a second is one of the clocks. */
-function noteServerTime(date: number): void {
-  const difference = date + 500 - Date.now();
-  aheadMs = Math.abs(difference) > 1500 ? difference : 0;
 }
 
 /** The path of the next page below the API, from the URL in a `Link` header. */

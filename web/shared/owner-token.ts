@@ -2,8 +2,9 @@
  * The tokens with which the user who is signed in watches own streams and recordings that are not public.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { get, serverNow } from './api.ts';
+import { get } from './api.ts';
 import { ApiError } from './errors.ts';
+import { serverNow } from './server-clock.ts';
 import { signedIn } from './session.ts';
 import type { OwnerToken, PlaybackPolicy } from './types.ts';
 

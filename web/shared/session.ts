@@ -6,6 +6,7 @@ import { signal } from '@preact/signals';
 import { ApiError } from './errors.ts';
 import { ROOT } from './place.ts';
 import type { Rule } from './rights.ts';
+import { noteServerTime } from './server-clock.ts';
 
 /** Who is signed in. */
 export interface SignedIn {
@@ -96,6 +97,7 @@ async function post(path: string, body: object): Promise<unknown> {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
+    noteServerTime(response);
   } catch {
     throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
   }

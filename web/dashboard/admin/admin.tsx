@@ -2,10 +2,11 @@
  * The service for its admins: its state, its servers, users with their quotas, and the audit log.
  */
 import { useState } from 'preact/hooks';
-import { change, get, serverNow } from '../../shared/api.ts';
+import { change, get } from '../../shared/api.ts';
 import { quoted } from '../../shared/curl.ts';
 import { useData, usePages } from '../../shared/data.ts';
 import { ago, dateTime } from '../../shared/format.ts';
+import { serverNow } from '../../shared/server-clock.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';

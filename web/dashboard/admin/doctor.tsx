@@ -1,9 +1,10 @@
 /**
  * Shows whether the service is set up well, by checks of the server and checks in the browser.
  */
-import { clockDifferenceMs, get } from '../../shared/api.ts';
+import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { eventState } from '../../shared/events.ts';
+import { clockDifferenceMs } from '../../shared/server-clock.ts';
 import type { DoctorReport, Ingest } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { CopyButton } from '../../shared/ui/copy.tsx';

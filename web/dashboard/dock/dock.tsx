@@ -2,11 +2,12 @@
  * One stream for the dock of a streaming program: a narrow, dark page with its state, what to change, and the numbers that matter while one streams.
  */
 import { useEffect } from 'preact/hooks';
-import { get, list, serverNow } from '../../shared/api.ts';
+import { get, list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { eventState } from '../../shared/events.ts';
 import { bitrate } from '../../shared/format.ts';
 import { hrefOf } from '../../shared/router.ts';
+import { serverNow } from '../../shared/server-clock.ts';
 import type { Samples, ServiceEvent, StreamInfo } from '../../shared/types.ts';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Elapsed, Message, Stat } from '../../shared/ui/parts.tsx';

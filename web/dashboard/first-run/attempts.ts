@@ -50,7 +50,7 @@ export function strangeAttempts(attempts: readonly Attempt[], now: number): read
     .filter(({ streamId, isFromHere, lastAt }) => streamId === undefined && isFromHere && lastAt > now - STRANGE_MS)
     .slice(0, 1)
     .map(({ encoder, address, message, lastAt, count }) => ({
-      id: `strange ${address} ${lastAt}`,
+      id: `strange ${address}`,
       encoder,
       address: `your address, ${address}`,
       message: sentence(message),

@@ -2,9 +2,10 @@
  * Helps to go live with a stream that exists: how to connect an encoder, and what the server saw of each attempt.
  */
 import { useState } from 'preact/hooks';
-import { get, list, serverNow } from '../../shared/api.ts';
+import { get, list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { hrefOf } from '../../shared/router.ts';
+import { serverNow } from '../../shared/server-clock.ts';
 import type { Attempt, ServiceEvent, Stream } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
@@ -39,6 +40,9 @@ export function GoLive({ params: { id = '' } }: PageProps) {
     everyMs: stream.value?.isActive ? undefined : STRANGE_EVERY_MS,
   });
   const attempts = [...attemptsOf(events.value?.rows ?? []), ...strangeAttempts(strange.value ?? [], serverNow())];
+  // Neither how long ago it was nor how often: each change would be read aloud.
+  const newest = attempts.toSorted((one, other) => other.at - one.at)[0];
+  const failure = newest === undefined ? '' : `${encoderTitle(newest.encoder)} could not publish. ${newest.message}`;
   const { value } = stream;
   if (value === undefined) return <Waiting data={stream} lines={8} />;
   const { isActive } = value;
@@ -80,7 +84,10 @@ export function GoLive({ params: { id = '' } }: PageProps) {
                 <span>The picture appears here.</span>
               </div>
             </Preview>
-            <div class="below" role="status" aria-live="polite">
+            <p class="visually-hidden" role="status">
+              {isActive ? 'The stream is live.' : failure}
+            </p>
+            <div class="below">
               {!isActive &&
                 attempts.map(({ id: key, encoder, address, message, at, count }) => (
                   <Message

@@ -2,9 +2,10 @@
  * The usage, by day, by stream and by user.
  */
 import { useEffect, useState } from 'preact/hooks';
-import { get, send, serverNow } from '../../shared/api.ts';
+import { get, send } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
 import { bytes, count, date } from '../../shared/format.ts';
+import { serverNow } from '../../shared/server-clock.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { UsageMetric, UsageSum, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';

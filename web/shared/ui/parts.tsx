@@ -4,9 +4,9 @@
 import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useId, useMemo } from 'preact/hooks';
-import { serverNow } from '../api.ts';
 import { ApiError, sentenceOf } from '../errors.ts';
 import { ago, clock, dateTime } from '../format.ts';
+import { serverNow } from '../server-clock.ts';
 import { second } from '../ticks.ts';
 import { Button } from './button.tsx';
 import { Icon, type IconName } from './icon.tsx';
