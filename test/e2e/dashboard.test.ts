@@ -589,4 +589,45 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
     await server.api.request('DELETE', `/stream/${made.id}`);
   });
+
+  test('a request that gets no answer stops neither the page nor a dialog for ever', async () => {
+    const made = await server.api.createStream({ name: 'kept waiting', profiles: [] });
+    await using watched = await openSignedIn('/');
+    const { page } = watched;
+    // The limits of requests for tokens and of changes, in less time.
+    await page.addInitScript(`{
+      const { timeout } = AbortSignal;
+      AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 15_000 || ms === 60_000 ? 3000 : ms);
+    }`);
+    await page.goto(url(`/streams/${made.id}`));
+    await page.locator('.liveness.live').waitFor();
+    const lost = { tokens: 0, changes: 0 };
+    await page.route('**/dashboard/session/token', (route) => (++lost.tokens === 1 ? undefined : route.continue()));
+    let isRefused = false;
+    const refusal = { errors: ['The token has ended.'], code: 'unauthenticated', requestId: '1' };
+    await page.route(`**/api/stream/${made.id}/info`, async (route) => {
+      if (isRefused) await route.continue();
+      else await route.fulfill({ status: 401, json: refusal });
+      isRefused = true;
+    });
+    await server.api.request('PATCH', `/stream/${made.id}`, { name: 'waited for' });
+    await waitFor(() => lost.tokens === 1, { what: 'a request for a token' });
+    await page.getByRole('heading', { name: 'waited for' }).waitFor();
+
+    await page.route(`**/api/stream/${made.id}`, (route) => {
+      if (route.request().method() === 'PATCH') lost.changes += 1;
+      else return route.continue();
+    });
+    await page.getByRole('button', { name: 'More actions' }).click();
+    await page.getByRole('menuitem', { name: 'Edit the name' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('typed');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('The server cannot be reached').waitFor();
+    assert.equal(await dialog.getByLabel('Name', { exact: true }).inputValue(), 'typed');
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.equal(lost.changes, 1);
+    await server.api.request('DELETE', `/stream/${made.id}`);
+  });
 });

@@ -41,6 +41,8 @@ export async function list<Row>(path: string, options?: RequestOptions): Promise
   };
 }
 
+/** How long a change may take, so that no dialog waits for ever. Its outcome is then unknown, as after any lost answer. */
+const CHANGE_LIMIT_MS = 60_000;
 const repeatKeys = new RepeatKeys();
 
 /**
@@ -50,7 +52,7 @@ const repeatKeys = new RepeatKeys();
  */
 export async function change<Answer = unknown>(...[method, path, body]: ApiChange): Promise<Answer> {
   const ask = async (options: RequestOptions) => {
-    const response = await send(method, path, options);
+    const response = await send(method, path, { ...options, signal: AbortSignal.timeout(CHANGE_LIMIT_MS) });
     return (response.status === 204 ? undefined : await response.json()) as Answer;
   };
   if (method !== 'POST') return await ask({ body });

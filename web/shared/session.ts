@@ -26,6 +26,8 @@ interface TokenAnswer extends SignedIn {
 
 /** A token is renewed this long before it expires, so that no request has an expired one. */
 const RENEW_MS = 60_000;
+/** How long a request about the session may take. All others wait for a token, and the next request may find a connection that works. */
+const LIMIT_MS = 15_000;
 /** Milliseconds that a token lives by this page's clock, which need not agree with the server's. */
 const LIFE_MS = 10 * 60_000;
 
@@ -96,12 +98,13 @@ async function post(path: string, body: object): Promise<unknown> {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
+      signal: AbortSignal.timeout(LIMIT_MS),
     });
     noteServerTime(response);
+    if (response.ok) return response.status === 204 ? undefined : await response.json();
   } catch {
     throw new ApiError(0, 'unreachable', 'The server cannot be reached.');
   }
-  if (response.ok) return response.status === 204 ? undefined : await response.json();
   throw await errorOf(response);
 }
 
