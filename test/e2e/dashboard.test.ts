@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, suite, test } from 'node:test';
 import { promisify } from 'node:util';
+import type { Page } from 'playwright-core';
 import { run } from '../cli/millrace.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { NEEDS_CHROMIUM } from '../support/chromium.ts';
@@ -629,5 +630,52 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await dialog.waitFor({ state: 'detached' });
     assert.equal(lost.changes, 1);
     await server.api.request('DELETE', `/stream/${made.id}`);
+  });
+
+  test('a user who has too many event streams open sees what happens nevertheless, and gets events when one is closed', async () => {
+    const created = await server.api.request('POST', '/user', { name: 'busy', quotas: { eventStreams: 1 } });
+    const { id: userId } = (await created.json()) as { id: string };
+    const token = await server.api.request('POST', '/api-token', { name: 'key', userId });
+    const { key } = (await token.json()) as { key: string };
+    const theirs = new ApiClient(`${server.url}/api`, key);
+    const { id } = await theirs.createStream({ name: 'the busy show', profiles: [] });
+    const hold = async () => {
+      const closing = new AbortController();
+      const headers = { authorization: `Bearer ${key}` };
+      // The page may have been quicker to open the only one.
+      const ask = async () => {
+        const response = await fetch(`${server.url}/api/event/stream`, { headers, signal: closing.signal });
+        return response.ok && response;
+      };
+      const { body } = await waitFor(ask, { what: 'an event stream' });
+      // It would be closed as soon as nobody reads it.
+      body!.pipeTo(new WritableStream()).catch(() => {});
+      return closing;
+    };
+    const state = (page: Page, word: string) => page.locator('.liveness').getByText(word).waitFor();
+
+    const first = await hold();
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await signInWithKey(page, key);
+    await page.goto(url(`/streams/${id}`));
+    await state(page, 'Reconnecting…');
+    await page.getByText('What happened').waitFor();
+    await theirs.request('PATCH', `/stream/${id}`, { record: true });
+    first.abort();
+    await state(page, 'Live');
+    await page.getByText('Changed: record.').waitFor();
+
+    await page.goto('about:blank');
+    const second = await hold();
+    await page.addInitScript(`{
+      const { setInterval } = globalThis;
+      globalThis.setInterval = (run, ms, ...more) => setInterval(run, ms === 15_000 ? 500 : ms, ...more);
+    }`);
+    await page.goto(url(`/streams/${id}`));
+    await state(page, 'Reconnecting…');
+    await theirs.request('PATCH', `/stream/${id}`, { name: 'the busier show' });
+    await page.getByText('Changed: name.').waitFor();
+    second.abort();
   });
 });

@@ -4,7 +4,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type ListPage, list } from './api.ts';
-import { onEvents } from './events.ts';
+import { eventState, onEvents } from './events.ts';
 import type { ServiceEvent } from './types.ts';
 
 /** Data that may not be loaded yet. */
@@ -20,7 +20,7 @@ export interface Data<Value> {
 
 /** When to load again. */
 export interface Refresh {
-  /** Every so many milliseconds while the page is visible. */
+  /** Every so many milliseconds while the page is visible. What events renew is loaded from time to time while none arrive. */
   readonly everyMs?: number | undefined;
   /** After each event for which this is true. */
   readonly on?: (event: ServiceEvent) => boolean;
@@ -28,6 +28,8 @@ export interface Refresh {
 
 /** The shortest time between the beginnings of two loads that events ask for. */
 const SPACING_MS = 150;
+/** How often data is loaded that events would renew, while none arrive. */
+const WITHOUT_EVENTS_MS = 15_000;
 /** How long a load may take. The next one may find a connection that works. */
 const LIMIT_MS = 20_000;
 
@@ -93,7 +95,8 @@ export function useData<Value>(
     if (state.mayBeOld) reload();
   }, [state, reload]);
 
-  const { everyMs } = refresh;
+  const isWithoutEvents = eventState.value === 'lost' || eventState.value === 'forbidden';
+  const { everyMs = refresh.on && isWithoutEvents ? WITHOUT_EVENTS_MS : undefined } = refresh;
   useEffect(() => {
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
@@ -116,7 +119,8 @@ export function useData<Value>(
       reload();
     };
     const stop = onEvents((events) => {
-      if (isDue || !events.some((event) => latest.current.refresh.on?.(event))) return;
+      const { on } = latest.current.refresh;
+      if (isDue || on === undefined || (events.length > 0 && !events.some(on))) return;
       isDue = true;
       // After a first event data is loaded at once, and during a flood of events only as often as people can read.
       timer = setTimeout(() => void load(), Math.max(0, lastAt + SPACING_MS - performance.now()));

@@ -5,10 +5,13 @@
 import { signal } from '@preact/signals';
 import { EventLines } from './event-lines.ts';
 import { API } from './place.ts';
-import { bearer, forgetToken } from './session.ts';
+import { bearer, errorOf, forgetToken } from './session.ts';
 import type { ServiceEvent } from './types.ts';
 
-/** Whether events arrive. A lost connection is made again. No connection is made when the rules of the API key forbid reading events. */
+/**
+ * Whether events arrive. A connection that is lost, or refused for now, is made again. None is made when the rules of the API key forbid
+ * reading events.
+ */
 export const eventState = signal<'connecting' | 'live' | 'lost' | 'forbidden'>('connecting');
 
 /** The server sends a comment every 15 s. A connection that is silent for longer is lost, or a proxy holds events back. */
@@ -22,7 +25,10 @@ let connection: AbortController | undefined;
 let lastId: string | undefined;
 let batch: ServiceEvent[] = [];
 
-/** Hands new events to a listener, together those of one frame, until the returned function is called. */
+/**
+ * Hands new events to a listener, together those of one frame, until the returned function is called. An empty list means that there may
+ * have been events that nobody was told of.
+ */
 export function onEvents(listener: Listener): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -61,11 +67,13 @@ async function read(signal: AbortSignal): Promise<void> {
         signal: AbortSignal.any([signal, silence.signal]),
       });
       if (response.status === 401) forgetToken();
-      if (response.status === 403) {
+      // A quota and a suspension are also refused with 403, but may end.
+      if (response.status === 403 && (await errorOf(response)).code === 'insufficient_scope') {
         eventState.value = 'forbidden';
         return;
       }
       if (response.ok && response.body !== null) {
+        if (eventState.value === 'lost' && lastId === undefined) for (const listener of listeners) listener([]);
         eventState.value = 'live';
         pauseMs = FIRST_PAUSE_MS;
         const lines = new EventLines();

@@ -99,7 +99,7 @@ export function checksOf({
           text:
             events === 'forbidden'
               ? 'The rules of your API key do not allow you to read events. Pages ask for news from time to time instead.'
-              : 'Events do not arrive. A proxy may hold them back: it must not buffer answers of the type text/event-stream.',
+              : 'Events do not arrive. A proxy may hold them back: it must not buffer answers of the type text/event-stream. Or your programs and browsers have as many event streams open as you may.',
         },
     aheadMs === 0
       ? { name: 'Clock', tone: 'ok', text: 'The clocks of the server and of this browser agree.' }
