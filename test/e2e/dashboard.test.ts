@@ -678,4 +678,30 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await page.getByText('Changed: name.').waitFor();
     second.abort();
   });
+
+  test('a page whose stream is deleted or whose server is away says so', async () => {
+    const made = await server.api.createStream({ name: 'soon gone', profiles: [] });
+    const access = { rules: [{ resources: ['stream', 'stream/:id', 'stream/:id/*', 'session', 'session/:id'] }] };
+    const token = await server.api.request('POST', '/api-token', { name: 'for streams', access });
+    await using watched = await chromium.newPage(DESK);
+    const { page } = watched;
+    await signInWithKey(page, ((await token.json()) as { key: string }).key);
+    await page.getByText('Nobody is live').waitFor();
+    await page.route('**/api/**', (route) => route.fulfill({ status: 503, body: 'away' }));
+    await page.getByText('The server answered 503.').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await page.getByText('The server answered 503.').waitFor({ state: 'detached' });
+
+    const asked = { streams: 0, attempts: 0 };
+    page.on('request', (request) => {
+      if (request.url().endsWith(`/api/stream/${made.id}`)) asked.streams += 1;
+      else if (request.url().endsWith('/api/attempt')) asked.attempts += 1;
+    });
+    await page.goto(url(`/streams/${made.id}/start`));
+    await waitFor(() => asked.streams >= 3, { what: 'three requests for the stream' });
+    await page.getByText('This API key may not GET /event').waitFor();
+    assert.equal(asked.attempts, 1, 'a request that the rules forbid is not repeated');
+    await server.api.request('DELETE', `/stream/${made.id}`);
+    await page.getByText('You have no stream with this id').waitFor();
+  });
 });

@@ -4,6 +4,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type ListPage, list } from './api.ts';
+import { isFinal } from './errors.ts';
 import { eventState, onEvents } from './events.ts';
 import type { ServiceEvent } from './types.ts';
 
@@ -20,7 +21,10 @@ export interface Data<Value> {
 
 /** When to load again. */
 export interface Refresh {
-  /** Every so many milliseconds while the page is visible. What events renew is loaded from time to time while none arrive. */
+  /**
+   * Every so many milliseconds while the page is visible, until the error is final. What events renew is loaded from time to time while none
+   * arrive.
+   */
   readonly everyMs?: number | undefined;
   /** After each event for which this is true. */
   readonly on?: (event: ServiceEvent) => boolean;
@@ -97,13 +101,14 @@ export function useData<Value>(
 
   const isWithoutEvents = eventState.value === 'lost' || eventState.value === 'forbidden';
   const { everyMs = refresh.on && isWithoutEvents ? WITHOUT_EVENTS_MS : undefined } = refresh;
+  const hasFinalError = isFinal(state.error);
   useEffect(() => {
-    if (everyMs === undefined) return;
+    if (everyMs === undefined || hasFinalError) return;
     const timer = setInterval(() => {
       if (!document.hidden && loading.current === undefined) reload();
     }, everyMs);
     return () => clearInterval(timer);
-  }, [everyMs, reload]);
+  }, [everyMs, hasFinalError, reload]);
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -26,6 +26,10 @@ export class ApiError extends Error {
   }
 }
 
+/** Whether asking again would have the same answer: what was asked for is gone, or the rules of the API key do not allow it. */
+export const isFinal = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === 'not_found' || error.code === 'insufficient_scope');
+
 /** The field that a sentence of the API speaks of: "The field profiles[0].width must be ...". */
 export function fieldOf(sentence: string): string | undefined {
   return /^The (?:field|query parameter) ([\w.[\]]+)/.exec(sentence)?.[1];

@@ -10,7 +10,7 @@ import type { Attempt, ServiceEvent, Stream } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
-import { Ago, Card, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Card, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
 import type { PageProps } from '../pages.ts';
 import { Connect } from '../parts/connect.tsx';
 import { encoderTitle } from '../parts/encoder-name.ts';
@@ -57,6 +57,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
           </ButtonLink>
         }
       />
+      {stream.error !== undefined && <Failure error={stream.error} again={stream.reload} />}
       <ol class="steps">
         <Step state="done" title="Created">
           The stream has a key and an address.
@@ -103,7 +104,8 @@ export function GoLive({ params: { id = '' } }: PageProps) {
                     {message}
                   </Message>
                 ))}
-              {!isActive && attempts.length === 0 && (
+              {!isActive && events.error !== undefined && <Failure error={events.error} again={events.reload} />}
+              {!isActive && attempts.length === 0 && events.error === undefined && (
                 <p class="soft">An attempt that fails is explained here: which key was used, and what to change.</p>
               )}
               {isActive && (

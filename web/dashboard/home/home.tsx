@@ -4,6 +4,7 @@
 import { useRef } from 'preact/hooks';
 import { get } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
+import { isFinal } from '../../shared/errors.ts';
 import { bitrate, duration, sentence } from '../../shared/format.ts';
 import { needsToken } from '../../shared/owner-token.ts';
 import { hrefOf } from '../../shared/router.ts';
@@ -11,7 +12,7 @@ import type { Session, Stream } from '../../shared/types.ts';
 import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
-import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
+import { Ago, Badge, Card, Empty, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { type Column, DataTable, NameLink } from '../../shared/ui/table.tsx';
 import { adviceFor } from '../parts/advice.ts';
 import { END_WORDS } from '../parts/end-words.ts';
@@ -50,6 +51,12 @@ export function Home() {
   if (!hasStreams.current) return <Welcome />;
   const rows = streams.value;
   const attention = needingAttention(rows, ended.value ?? []);
+  // The rules of a key may allow streams and not sessions.
+  const error = streams.error ?? (isFinal(ended.error) ? undefined : ended.error);
+  const reload = () => {
+    streams.reload();
+    ended.reload();
+  };
   const past = (ended.value ?? []).filter(({ phase }) => phase === 'ended').slice(0, 6);
   return (
     <>
@@ -66,6 +73,7 @@ export function Home() {
           </>
         }
       />
+      {error !== undefined && <Failure error={error} again={reload} />}
       {attention.isAny && (
         <Card title="Needs attention">
           <div class="stack tight">

@@ -118,10 +118,11 @@ export function Empty({
 export function Failure({ error, again }: { readonly error: unknown; readonly again?: () => void }) {
   const requestId = error instanceof ApiError ? error.requestId : undefined;
   return (
-    <div class="message bad" role="alert">
+    <div class="message bad">
       <Icon name="alert" />
       <div>
-        <p>{sentenceOf(error)}</p>
+        {/* Without the id, which is another one each time that the request is repeated. */}
+        <p role="alert">{sentenceOf(error)}</p>
         {requestId !== undefined && <p class="small">Request id for the operator: {requestId}</p>}
       </div>
       {again && (
