@@ -154,4 +154,77 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
     const all = scripts.reduce((sum, [, bytes]) => sum + gzipSync(bytes, { level: 9 }).length, 0);
     assert.ok(all <= ALL_BYTES, `${all} bytes`);
   });
+
+  test('the choice of the keyboard in the search stays in view', async () => {
+    await using watched = await openSignedIn('/', { viewport: { width: 640, height: 400 } });
+    const { page } = watched;
+    await page.getByRole('button', { name: 'Search' }).click();
+    const options = page.getByRole('option');
+    await options.first().waitFor();
+    const last = (await options.count()) - 1;
+    const isInView = (index: number) => `(() => {
+      const [list, option] = ['palette-hits', 'hit-${index}'].map((id) => document.getElementById(id).getBoundingClientRect());
+      return option.top >= list.top - 1 && option.bottom <= list.bottom + 1;
+    })()`;
+    assert.equal(await page.evaluate(isInView(last)), false, 'the list is longer than the window');
+    for (let index = 1; index <= last; index += 1) await page.keyboard.press('ArrowDown');
+    await page.locator(`#hit-${last}[aria-selected=true]`).waitFor();
+    assert.equal(await page.evaluate(isInView(last)), true);
+    for (let index = 1; index <= last; index += 1) await page.keyboard.press('ArrowUp');
+    await page.locator('#hit-0[aria-selected=true]').waitFor();
+    assert.equal(await page.evaluate(isInView(0)), true);
+  });
+
+  test('on a phone, the menu closes by whatever leads somewhere, and nothing that has the focus is covered', async () => {
+    await using watched = await openSignedIn('/streams?show=live', PHONE);
+    const { page, errors } = watched;
+    const menu = page.locator('.nav-open');
+    const openMenu = async () => {
+      await page.getByRole('button', { name: 'Open the menu' }).click();
+      await menu.waitFor();
+    };
+    // The path stays the same.
+    await openMenu();
+    await page.getByRole('link', { name: 'Streams', exact: true }).click();
+    await menu.waitFor({ state: 'detached' });
+    await page.locator('#content:focus').waitFor();
+    await openMenu();
+    await page.keyboard.press('Escape');
+    await menu.waitFor({ state: 'detached' });
+    await page.locator('button:focus[aria-label="Open the menu"]').waitFor();
+    await openMenu();
+    await page.setViewportSize(DESK.viewport);
+    await menu.waitFor({ state: 'detached' });
+    await page.setViewportSize(PHONE.viewport);
+
+    const focused = `(() => {
+      const own = document.activeElement;
+      const { left, top, width, height } = own.getBoundingClientRect();
+      const over = document.elementFromPoint(left + width / 2, top + height / 2);
+      return { name: own.outerHTML.slice(0, 200), isCovered: own !== document.body && !own.contains(over), isPage: own.closest('main') !== null };
+    })()`;
+    interface Focused {
+      readonly name: string;
+      readonly isCovered: boolean;
+      readonly isPage: boolean;
+    }
+    await openMenu();
+    const inMenu = await page.locator('.sidebar :is(a, button)').count();
+    for (let press = 0; press < inMenu + 3; press += 1) {
+      await page.keyboard.press('Tab');
+      const { isPage, name } = await page.evaluate<Focused>(focused);
+      assert.ok(!isPage, `behind the menu: ${name}`);
+    }
+    await page.keyboard.press('Escape');
+    await page.goto(url(`/streams/${stream.id}`));
+    await page.getByText('What happened').waitFor();
+    await page.locator('main :is(a, button)').last().focus();
+    for (let isPage = true; isPage; ) {
+      const now = await page.evaluate<Focused>(focused);
+      if (now.isPage) assert.ok(!now.isCovered, `covered: ${now.name}`);
+      isPage = now.isPage;
+      await page.keyboard.press('Shift+Tab');
+    }
+    assert.deepEqual(errors, []);
+  });
 });

@@ -1,12 +1,12 @@
 /**
  * The frame around every page: the navigation, the user who is signed in, and whether the page gets events.
  */
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import { eventState, keepEvents } from '../../shared/events.ts';
 import { loaded } from '../../shared/loaded.ts';
 import { ROOT } from '../../shared/place.ts';
 import { matchRoute } from '../../shared/route.ts';
-import { hrefOf, place } from '../../shared/router.ts';
+import { hrefOf, type Place, place } from '../../shared/router.ts';
 import { type SignedIn, signOut } from '../../shared/session.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
@@ -18,12 +18,32 @@ import { Mark } from './mark.tsx';
 import { openPalette, Palette } from './palette.tsx';
 import { setTheme, theme } from './theme.ts';
 
+/** Windows in which the navigation is a menu over the page, see `frame.css`. */
+const NARROW = matchMedia('(max-width: 56rem)');
+
 /** The frame. */
 export function Frame({ who }: { readonly who: SignedIn }) {
-  const [isNavOpen, setNavOpen] = useState(false);
+  // The menu of a narrow window is open only where it was opened, so whatever leads to another place closes it.
+  const [navOpenAt, setNavOpenAt] = useState<Place | undefined>();
+  const isNavOpen = navOpenAt === place.value;
   const { path } = place.value;
   useEffect(keepEvents, [who.sessionId]);
-  useEffect(() => setNavOpen(false), [path]);
+  useLayoutEffect(() => {
+    if (!isNavOpen) return;
+    const close = () => setNavOpenAt(undefined);
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== 'Escape' || event.defaultPrevented) return;
+      close();
+      document.querySelector<HTMLElement>('.topbar button')?.focus();
+    };
+    // A window that becomes wide shows the menu beside the page, and no button that closes it.
+    NARROW.addEventListener('change', close);
+    document.addEventListener('keydown', onKey);
+    return () => {
+      NARROW.removeEventListener('change', close);
+      document.removeEventListener('keydown', onKey);
+    };
+  }, [isNavOpen]);
   return (
     <div class={`frame${isNavOpen ? ' nav-open' : ''}`}>
       <a class="skip" href="#content">
@@ -35,7 +55,7 @@ export function Frame({ who }: { readonly who: SignedIn }) {
           icon={isNavOpen ? 'close' : 'menu'}
           label={isNavOpen ? 'Close the menu' : 'Open the menu'}
           expanded={isNavOpen}
-          onPress={() => setNavOpen(!isNavOpen)}
+          onPress={() => setNavOpenAt(isNavOpen ? undefined : place.value)}
         />
         <a class="brand" href={hrefOf('/')}>
           <Mark />
@@ -96,7 +116,7 @@ export function Frame({ who }: { readonly who: SignedIn }) {
           </div>
         </div>
       </aside>
-      <main id="content" tabIndex={-1}>
+      <main id="content" tabIndex={-1} inert={isNavOpen}>
         <CurrentPage isAdmin={who.user.isAdmin} />
       </main>
       <Palette isAdmin={who.user.isAdmin} />

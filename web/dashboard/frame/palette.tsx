@@ -56,8 +56,11 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   const [text, setText] = useState('');
   const [found, setFound] = useState<Found | undefined>();
   const [chosen, setChosen] = useState(0);
+  const choose = (index: number) => {
+    setChosen(index);
+    document.getElementById(`hit-${index}`)?.scrollIntoView({ block: 'nearest' });
+  };
   useEffect(() => {
-    setChosen(0);
     const asked = new AbortController();
     const timer = setTimeout(() => {
       const show = (answer: Omit<Found, 'of'>) => {
@@ -94,8 +97,8 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
   const onKey = (event: KeyboardEvent) => {
     // While a word is composed with an input method, its keys are not commands.
     if (event.isComposing) return;
-    if (event.key === 'ArrowDown') setChosen(Math.min(chosen + 1, hits.length - 1));
-    else if (event.key === 'ArrowUp') setChosen(Math.max(chosen - 1, 0));
+    if (event.key === 'ArrowDown') choose(Math.min(chosen + 1, hits.length - 1));
+    else if (event.key === 'ArrowUp') choose(Math.max(chosen - 1, 0));
     else if (event.key === 'Enter') open(hits[chosen]);
     else return;
     event.preventDefault();
@@ -117,7 +120,10 @@ function Open({ isAdmin }: { readonly isAdmin: boolean }) {
             autocomplete="off"
             spellcheck={false}
             value={text}
-            onInput={(event) => setText(event.currentTarget.value)}
+            onInput={(event) => {
+              setText(event.currentTarget.value);
+              choose(0);
+            }}
             onKeyDown={onKey}
           />
         </div>
