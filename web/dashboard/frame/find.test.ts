@@ -43,3 +43,10 @@ test('when the server does not answer or refuses everything, the search fails', 
   await assert.rejects(findWith(ID, { '/stream?': [] }, 503), ApiError);
   await assert.rejects(findWith('show', {}, 403), ApiError);
 });
+
+test('a stream key is sent in no query, and a text that is only a secret in no request', async () => {
+  const key = '7f3q-x0m2-9kdp-4rtz';
+  const { paths, asked } = await findWith(`rtmp://localhost/live/${key}`, { [`/stream/${key}/info`]: INFO });
+  assert.deepEqual([paths, asked], [['/streams/s1'], [`/stream/${key}/info`]]);
+  assert.deepEqual(await findWith('#jwt=a.b.c', {}), { paths: [], asked: [] });
+});

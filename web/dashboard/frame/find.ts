@@ -3,7 +3,7 @@
  */
 import { ApiError } from '../../shared/errors.ts';
 import type { Asset, Stream, StreamInfo, Webhook } from '../../shared/types.ts';
-import { pastedId } from './pasted.ts';
+import { pastedId, pastedName } from './pasted.ts';
 
 /** Something that was found, and its page. */
 export interface Hit {
@@ -17,14 +17,17 @@ export interface Hit {
 const MAX_NAME_LENGTH = 512;
 
 /**
- * Finds resources whose id the text contains, and streams whose names contain the text. A failed request does not hide the hits of others.
+ * Finds resources whose id the text contains, and streams whose names contain the text, unless it may be a secret. A failed
+ * request does not hide the hits of others.
  * @param get reads from the API
  * @throws the error of a request, when nothing was found because requests failed
  */
 export async function find(text: string, get: <Answer>(path: string) => Promise<Answer>): Promise<readonly Hit[]> {
   if (text === '') return [];
   const id = pastedId(text);
+  const name = pastedName(text);
   const isUuid = id?.length === 36;
+  const isPlaybackId = id?.length === 16;
   let asked = 0;
   const failures: unknown[] = [];
   const ask = async <Answer>(isNeeded: boolean, path: string): Promise<Answer | undefined> => {
@@ -37,13 +40,13 @@ export async function find(text: string, get: <Answer>(path: string) => Promise<
       return undefined;
     }
   };
-  const filters = encodeURIComponent(JSON.stringify([{ id: 'name', value: text }]));
+  const filters = encodeURIComponent(JSON.stringify([{ id: 'name', value: name }]));
   const [info, asset, assets, webhook, named] = await Promise.all([
     ask<StreamInfo>(id !== undefined, `/stream/${id}/info`),
     ask<Asset>(isUuid, `/asset/${id}`),
-    ask<readonly Asset[]>(id !== undefined && !isUuid, `/asset?limit=1&playbackId=${id}`),
+    ask<readonly Asset[]>(isPlaybackId, `/asset?limit=1&playbackId=${id}`),
     ask<Webhook>(isUuid, `/webhook/${id}`),
-    ask<readonly Stream[]>(text.length <= MAX_NAME_LENGTH, `/stream?limit=8&filters=${filters}`),
+    ask<readonly Stream[]>(name !== '' && name.length <= MAX_NAME_LENGTH, `/stream?limit=8&filters=${filters}`),
   ]);
   const hits = hitsOf({ info, asset: asset ?? assets?.[0], webhook, named: named ?? [] });
   // A key that may not read one kind of resource may still find others.

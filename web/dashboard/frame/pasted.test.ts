@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { pastedId } from './pasted.ts';
+import { pastedId, pastedName } from './pasted.ts';
 
 test('an id is found in whatever it was copied with', () => {
   for (const [text, id] of [
@@ -13,5 +13,22 @@ test('an id is found in whatever it was copied with', () => {
     ['5v8c2hq0jn6t1wkzz', undefined],
   ] as const) {
     assert.equal(pastedId(text), id, text);
+  }
+});
+
+test('what may be a secret is not searched for as a name', () => {
+  for (const [text, name] of [
+    ['the evening show', 'the evening show'],
+    ['Show #3', 'Show'],
+    ['5v8c2hq0jn6t1wkz', '5v8c2hq0jn6t1wkz'],
+    ['7F3Q-x0m2-9kdp-4rtz', ''],
+    ['key: 7f3q-x0m2-9kdp-4rtz ', ''],
+    [`millrace_${'aB-_'.repeat(10)}aB-`, ''],
+    ['rtmp://localhost/live/key of another service', ''],
+    ['https://live.example.com/play/5v8c2hq0jn6t1wkz?jwt=a.b.c', ''],
+    ['/dashboard/sign-in#the-secret', '/dashboard/sign-in'],
+    ['#the-secret\nthe-secret', ''],
+  ] as const) {
+    assert.equal(pastedName(text), name, text);
   }
 });
