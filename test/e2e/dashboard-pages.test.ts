@@ -110,7 +110,7 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
     await search.fill('evening');
     await search.press('Enter');
     await page.getByRole('option', { name: 'the evening show' }).waitFor();
-    assert.doesNotMatch(await page.title(), /broken in/);
+    assert.equal(await page.title(), `${SCRIPT} · Millrace`);
     assert.deepEqual(errors, []);
   });
 
@@ -226,5 +226,72 @@ suite('the pages of the dashboard', NEEDS_CHROMIUM, () => {
       await page.keyboard.press('Shift+Tab');
     }
     assert.deepEqual(errors, []);
+  });
+
+  test('each page has the title of what it shows, and going back and forward moves the focus to the page', async () => {
+    await using watched = await openSignedIn('/streams');
+    const { page, errors } = watched;
+    const isOn = async (title: string) => {
+      await page.locator('#content:focus').waitFor();
+      await waitFor(async () => (await page.title()) === `${title} · Millrace`, { what: `the title ${title}` });
+    };
+    await page.getByRole('link', { name: 'the evening show' }).click();
+    await isOn('the evening show');
+    const link = page.locator('main a.back');
+    for (const [go, title] of [
+      ['goBack', 'Streams'],
+      ['goForward', 'the evening show'],
+    ] as const) {
+      await page.locator('main a').first().focus();
+      await page[go]();
+      await isOn(title);
+    }
+    await link.click();
+    await isOn('Streams');
+    assert.deepEqual(errors, []);
+  });
+
+  test('empty fields and the chosen tab can be told from what is around them', async () => {
+    await using watched = await openSignedIn('/streams');
+    const { page } = watched;
+    await page.getByRole('searchbox').waitFor();
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const found = await page.evaluate<{ field: number; tab: number; isOnlyChosen: boolean }>(`(() => {
+        const luminance = (color) => {
+          const [red, green, blue] = color.match(/[\\d.]+/g).slice(0, 3).map((each) => each / 255)
+            .map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
+          return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+        };
+        const contrast = (selector) => {
+          const { borderTopColor, backgroundColor } = getComputedStyle(document.querySelector(selector));
+          const [dark, light] = [borderTopColor, backgroundColor].map(luminance).sort((one, other) => one - other);
+          return (light + 0.05) / (dark + 0.05);
+        };
+        const other = getComputedStyle(document.querySelector('.tabs [aria-pressed=false]')).borderTopColor;
+        return {
+          field: contrast('[type=search]'),
+          tab: contrast('.tabs [aria-pressed=true]'),
+          isOnlyChosen: other === 'rgba(0, 0, 0, 0)',
+        };
+      })()`);
+      assert.ok(found.field >= 3 && found.tab >= 3 && found.isOnlyChosen, `${colorScheme}: ${JSON.stringify(found)}`);
+    }
+  });
+
+  test('on an iPhone, no field is so small that the page is enlarged, and the wall offers no full screen', async () => {
+    await using watched = await openSignedIn('/streams/new', PHONE);
+    const { page } = watched;
+    await page.getByLabel('Name', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('combobox').waitFor();
+    const sizes = `[...document.querySelectorAll('input:not([type=radio])')].map((each) => parseFloat(getComputedStyle(each).fontSize))`;
+    const found = await page.evaluate<number[]>(sizes);
+    assert.ok(found.length === 2 && found.every((size) => size >= 16), found.join(' px, '));
+    await page.addInitScript(`Object.defineProperty(document, 'fullscreenEnabled', { value: undefined })`);
+    await page.setViewportSize({ width: 844, height: 390 });
+    await page.goto(url('/wall'));
+    await page.getByText('Nobody is live').waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Full screen' }).count(), 0);
   });
 });

@@ -53,13 +53,16 @@ export function Wall() {
         </p>
         {(data.error !== undefined || eventState.value === 'lost') && <Badge tone="bad">Not up to date</Badge>}
         <Clock />
-        <Button
-          small
-          kind="quiet"
-          onPress={() => (document.fullscreenElement ? document.exitFullscreen() : document.body.requestFullscreen())}
-        >
-          Full screen
-        </Button>
+        {/* An iPhone shows nothing but videos on its full screen. */}
+        {document.fullscreenEnabled && (
+          <Button
+            small
+            kind="quiet"
+            onPress={() => (document.fullscreenElement ? document.exitFullscreen() : document.body.requestFullscreen())}
+          >
+            Full screen
+          </Button>
+        )}
         <ButtonLink small kind="quiet" icon="close" href={hrefOf('/')}>
           Leave
         </ButtonLink>
