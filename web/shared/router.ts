@@ -25,15 +25,21 @@ export function go(path: string, how: 'push' | 'replace' = 'push'): void {
   place.value = here();
   if (how === 'push') {
     scrollTo(0, 0);
-    // A screen reader goes on at the new page, as after a real load.
-    requestAnimationFrame(() => document.getElementById('content')?.focus({ preventScroll: true }));
+    focusPage();
   }
+}
+
+/** A screen reader goes on at the new page, as after a real load. */
+function focusPage(): void {
+  requestAnimationFrame(() => document.getElementById('content')?.focus({ preventScroll: true }));
 }
 
 /** Follows links and the buttons of the browser. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
+    const { path } = place.value;
     place.value = here();
+    if (place.value.path !== path) focusPage();
   });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;

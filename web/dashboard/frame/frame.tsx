@@ -152,9 +152,12 @@ function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
     if (params !== undefined) break;
   }
   const page = found?.page;
+  // Until the page itself has a title.
+  useLayoutEffect(() => {
+    document.title = `${page?.title ?? 'Not found'} · Millrace`;
+  }, [path]);
   useEffect(() => {
     setError(undefined);
-    document.title = `${page?.title ?? 'Not found'} · Millrace`;
     if (page === undefined || components.has(page)) return;
     loaded(page.load()).then((component) => setComponents((old) => new Map(old).set(page, component)), setError);
   }, [page]);

@@ -3,7 +3,7 @@
  */
 import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId, useMemo } from 'preact/hooks';
+import { useEffect, useId, useMemo } from 'preact/hooks';
 import { ApiError, sentenceOf } from '../errors.ts';
 import { ago, clock, dateTime } from '../format.ts';
 import { serverNow } from '../server-clock.ts';
@@ -57,7 +57,7 @@ export function Card({ title, actions, note, flush = false, children }: CardProp
   );
 }
 
-/** The top of a page. */
+/** The top of a page. Its title is also that of the document. */
 export function PageHead({
   title,
   back,
@@ -72,6 +72,9 @@ export function PageHead({
   readonly actions?: ComponentChildren;
   readonly children?: ComponentChildren;
 }) {
+  useEffect(() => {
+    document.title = `${title} · Millrace`;
+  }, [title]);
   return (
     <header class="page-head">
       {back && (
