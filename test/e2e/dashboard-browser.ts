@@ -11,12 +11,12 @@ import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 export const DESK = { viewport: { width: 1280, height: 800 } };
 /** The window of a phone. */
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
-/** How long messages of the dashboard are shown, see `toast.tsx`. */
-const TOAST_MS = 6000;
-/** They are shown longer to tests, whose process may stand still for seconds. */
+/** The steps in which messages of the dashboard go by themselves, see `toast.tsx`. */
+export const TOAST_STEP_MS = 1500;
+/** They are longer for tests, whose process may stand still for seconds. */
 const LONG_TOASTS = `{
-  const { setTimeout } = globalThis;
-  globalThis.setTimeout = (run, ms, ...more) => setTimeout(run, ms === ${TOAST_MS} ? 60_000 : ms, ...more);
+  const { setInterval } = globalThis;
+  globalThis.setInterval = (run, ms, ...more) => setInterval(run, ms === ${TOAST_STEP_MS} ? 15_000 : ms, ...more);
 }`;
 /** Longer than any wait for media. */
 const HOLD_MS = 60_000;

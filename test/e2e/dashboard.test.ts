@@ -14,7 +14,7 @@ import { startServer } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { startReceiver } from '../support/webhook-receiver.ts';
-import { DESK, startDashboard, type TestDashboard } from './dashboard-browser.ts';
+import { DESK, startDashboard, type TestDashboard, TOAST_STEP_MS } from './dashboard-browser.ts';
 
 suite('the dashboard', NEEDS_CHROMIUM, () => {
   const parts = new AsyncDisposableStack();
@@ -703,5 +703,46 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.equal(asked.attempts, 1, 'a request that the rules forbid is not repeated');
     await server.api.request('DELETE', `/stream/${made.id}`);
     await page.getByText('You have no stream with this id').waitFor();
+  });
+
+  test('a message stays while somebody points at it, and what must be read until it is closed', async () => {
+    const made = await server.api.createStream({ name: 'to be resumed', profiles: [] });
+    await server.api.request('PATCH', `/stream/${made.id}`, { suspended: true });
+    await using watched = await openSignedIn('/');
+    const { page, errors } = watched;
+    await page.addInitScript(`{
+      const { setInterval } = globalThis;
+      navigator.clipboard.writeText = async () => {};
+      globalThis.steps = 0;
+      const counted = (run) => () => (globalThis.steps += 1, run());
+      globalThis.setInterval = (run, ms) => (ms === ${TOAST_STEP_MS} ? setInterval(counted(run), 50) : setInterval(run, ms));
+    }`);
+    await page.goto(url(`/streams/${made.id}`));
+    await page.getByRole('button', { name: 'Resume' }).click();
+    const toast = (text: string) => page.locator('.toast', { hasText: text });
+    const resumed = toast('The stream is resumed.');
+    await resumed.hover();
+    await page.getByRole('button', { name: 'Copy playback id' }).press('Enter');
+    const copied = toast('Copied playback id.');
+    await copied.waitFor();
+    await waitFor(() => page.evaluate<boolean>('steps > 20'), { what: 'five times the time of a message' });
+    assert.ok(await copied.isVisible());
+    await page.mouse.move(5, 5);
+    await copied.waitFor({ state: 'detached' });
+    await resumed.getByRole('button', { name: 'Dismiss' }).press('Enter');
+    await resumed.waitFor({ state: 'detached' });
+    await page.locator('#content:focus').waitFor();
+
+    await page.goto(url('/admin'));
+    await page.getByRole('button', { name: 'Create a user' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Name', { exact: true }).fill('ann o');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByText("npx millrace sign-in --user 'ann o'").waitFor();
+    await dialog.getByRole('button', { name: 'Copy command' }).waitFor();
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    assert.deepEqual(errors, []);
+    await server.api.request('DELETE', `/stream/${made.id}`);
   });
 });

@@ -10,8 +10,8 @@ import { serverNow } from '../../shared/server-clock.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { toastDone } from '../../shared/ui/copy.tsx';
-import { Confirm, Dialog, DialogForm, FormDialog } from '../../shared/ui/dialog.tsx';
+import { CopyField, toastDone } from '../../shared/ui/copy.tsx';
+import { Confirm, Dialog, DialogActions, DialogForm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
@@ -131,18 +131,29 @@ function Users() {
 function NewUser({ onDone, onClose }: { readonly onDone: () => void; readonly onClose: () => void }) {
   const [name, setName] = useState('');
   const [admin, setAdmin] = useState(false);
+  const [isCreated, setCreated] = useState(false);
   const sent = ['POST', '/user', { name, ...(admin && { admin }) }] as const;
   const form = useForm(async () => {
     await change(...sent);
-    toast(
-      `The user ${name} exists. To sign in, run on the server: npx millrace sign-in --user ${quoted(name)}`,
-      'ok',
-      undefined,
-      12_000,
-    );
+    setCreated(true);
     onDone();
-    onClose();
   });
+  if (isCreated) {
+    return (
+      <Dialog title={`The user ${name} exists`} onClose={onClose}>
+        <CopyField
+          name="Command"
+          value={`npx millrace sign-in --user ${quoted(name)}`}
+          hint="Run it on the server. It prints a link that signs the user in."
+        />
+        <DialogActions>
+          <Button kind="primary" onPress={onClose}>
+            Done
+          </Button>
+        </DialogActions>
+      </Dialog>
+    );
+  }
   return (
     <FormDialog title="Create a user" form={form} fields={['name']} action="Create" changes={[sent]} onClose={onClose}>
       <NameField form={form} value={name} onValue={setName} maxLength={100} />
