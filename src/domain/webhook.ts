@@ -39,6 +39,8 @@ export interface Webhook {
   /** When a request was last sent to it; undefined for never. */
   readonly lastTriggeredAt: Milliseconds | undefined;
   readonly lastFailure: WebhookFailure | undefined;
+  /** The number of the event after which failed deliveries are still to be made due again. Undefined when that is done. */
+  readonly resendAfter: number | undefined;
 }
 
 /** The states of a delivery that has not succeeded. When it succeeds, it is deleted, and only its log stays. */

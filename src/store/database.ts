@@ -49,6 +49,7 @@ export interface Database {
   events: EventsTable;
   event_sequence: EventSequenceTable;
   webhooks: WebhooksTable;
+  deleted_webhooks: DeletedWebhooksTable;
   webhook_events: WebhookEventsTable;
   webhook_deliveries: WebhookDeliveriesTable;
   webhook_log: WebhookLogTable;
@@ -353,11 +354,18 @@ export interface WebhooksTable {
   last_triggered_at: Milliseconds | null;
   /** JSON text. */
   last_failure: string | null;
-  /** When the next delivery is due. Null when none waits. */
+  /** The number of the event after which failed deliveries are still to be made due again. Null when that is done. */
+  resend_after: number | null;
+  /** When there is something to do for the webhook. Null when nothing waits. */
   due_at: Milliseconds | null;
   /** Identifies the process that delivers to the webhook. Empty for none. */
   lease: Generated<string>;
   leased_until: Generated<Milliseconds>;
+}
+
+/** Webhooks that were deleted, until their deliveries and log have been deleted, too. */
+export interface DeletedWebhooksTable {
+  id: WebhookId;
 }
 
 /** The event types that webhooks subscribe to. */

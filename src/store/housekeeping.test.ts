@@ -58,6 +58,10 @@ function storeOf(due: number, extra: Record<string, number> = {}, webhooks: obje
         asked.push('deliveries without event');
         return 0;
       },
+      forgetDeleted: async () => {
+        asked.push('deleted webhooks');
+        return 0;
+      },
       waiting: async () => [],
       ...webhooks,
     },
@@ -114,7 +118,7 @@ it('deletes everything that was kept long enough, in batches', async () => {
     eventRetentionDays: 20,
     webhookLogRetentionDays: 5,
   });
-  while (asked.length < 23) await turn();
+  while (asked.length < 24) await turn();
   await turn();
   assert.deepEqual(asked, [
     ...Array(2).fill('answers before 99'),
@@ -129,6 +133,7 @@ it('deletes everything that was kept long enough, in batches', async () => {
     ...Array(2).fill('dead deliveries before 80'),
     ...Array(2).fill('events before 80'),
     'deliveries without event',
+    'deleted webhooks',
   ]);
 });
 
@@ -136,7 +141,7 @@ it('keeps forever what has a retention of 0 days', async () => {
   const { store, asked } = storeOf(0);
   {
     await using _ = new Housekeeping({ ...OPTIONS, store });
-    while (!asked.includes('deliveries without event')) await turn();
+    while (!asked.includes('deleted webhooks')) await turn();
   }
   assert.deepEqual(asked, [
     'answers before 99',
@@ -147,6 +152,7 @@ it('keeps forever what has a retention of 0 days', async () => {
     'dead deliveries before 70',
     'events before 70',
     'deliveries without event',
+    'deleted webhooks',
   ]);
 });
 

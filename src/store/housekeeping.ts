@@ -1,6 +1,6 @@
 /**
  * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, deleted streams, entries of the audit log, answers
- * to repeatable requests, replaced stream keys, events, and the log of webhooks. When a user has more sessions than its quota, the oldest
+ * to repeatable requests, replaced stream keys, events, the log of webhooks, and what is left of deleted webhooks. When a user has more sessions than its quota, the oldest
  * are deleted sooner. Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
  */
 import type { WebhookId } from '#domain/ids.ts';
@@ -130,6 +130,7 @@ export class Housekeeping implements AsyncDisposable {
     await this.#emptyOut((limit) => store.events.deleteOlder(daysBefore(now, eventRetentionDays), limit));
     // A delivery may be younger than its event, because it was requested again.
     await this.#emptyOut((limit) => store.webhooks.deleteWithoutEvent(limit));
+    await this.#emptyOut((limit) => store.webhooks.forgetDeleted(limit));
   }
 
   /**

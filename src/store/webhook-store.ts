@@ -39,7 +39,8 @@ export interface WebhookStore {
   /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
   change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
   /**
-   * Deletes all of the webhooks with their deliveries, or none when one does not exist. Returns whether it deleted them.
+   * Deletes all of the webhooks, or none when one does not exist. Returns whether it deleted them. Their deliveries and logs are deleted by
+   * `forgetDeleted`.
    * @param receipts one for each id, in the same order
    */
   delete(ids: readonly WebhookId[], scope: Scope, receipts: readonly Receipt[]): Promise<boolean>;
@@ -62,8 +63,8 @@ export interface WebhookStore {
   /** Stores the results of attempts like `record`, but without entries in the log, for when the store refuses an entry. */
   settle(id: WebhookId, outcomes: readonly Omit<DeliveryOutcome, 'log'>[]): Promise<void>;
   /**
-   * Disables a webhook, gives up its pending deliveries, and stores the event `webhook.disabled`. Does nothing when it is already
-   * disabled.
+   * Disables a webhook and stores the event `webhook.disabled`. Its pending deliveries are given up by `giveUpSome`. Does nothing when it is
+   * already disabled.
    */
   disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
   /** Deliveries that have not succeeded, the latest event first. The keys of its pages have the number of an event in place of a time. */
@@ -72,8 +73,15 @@ export interface WebhookStore {
     filter: { readonly state?: DeliveryState },
     page: PageOptions,
   ): Promise<Page<WebhookDelivery>>;
-  /** Makes the deliveries that failed or were given up due now, for events that were numbered at `since` or later. */
+  /** Gives up pending deliveries of a webhook that the server has disabled, at most `limit` at once. Returns how many. */
+  giveUpSome(id: WebhookId, limit: number): Promise<number>;
+  /**
+   * Requests that the deliveries which failed or were given up become due again, for events that were numbered at `since` or later.
+   * Returns whether the webhook exists. `resendSome` carries it out.
+   */
   resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
+  /** Makes the next failed deliveries due from `resendAfter` on, among at most `limit`, and moves `resendAfter`. */
+  resendSome(webhook: Pick<Webhook, 'id' | 'resendAfter'>, limit: number): Promise<void>;
   /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
   test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;
   /** Stores the result of an attempt that the user requested. A delivery that succeeded by it is deleted. */
@@ -87,6 +95,8 @@ export interface WebhookStore {
    * Returns how many it deleted.
    */
   deleteWithoutEvent(limit: number): Promise<number>;
+  /** Deletes deliveries and entries of the log of deleted webhooks, at most `limit` at once. Returns `limit` when there may be more. */
+  forgetDeleted(limit: number): Promise<number>;
   /** Webhooks with pending deliveries, in the order of their ids. */
   waiting(after: WebhookId | '', limit: number): Promise<readonly WebhookId[]>;
   /** Whether more than `count` deliveries of a webhook are pending. */

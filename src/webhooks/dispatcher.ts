@@ -59,6 +59,8 @@ export class Dispatcher implements AsyncDisposable {
   readonly #options: DispatcherOptions;
   readonly #deliverer: Deliverer;
   readonly #slots = new Slots(SLOTS);
+  /** One at a time, because each write of SQLite waits for those before it. */
+  readonly #steps = new Slots({ total: 1, perUser: 1 });
   readonly #queues = new Map<WebhookId, WebhookQueue>();
   readonly #resends = new Map<UserId, number>();
   readonly #running = new Set<Promise<void>>();
@@ -167,6 +169,7 @@ export class Dispatcher implements AsyncDisposable {
       store,
       deliverer: this.#deliverer,
       slots: this.#slots,
+      steps: this.#steps,
       clock,
       logger,
       closing: this.#closing.signal,

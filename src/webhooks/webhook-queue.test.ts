@@ -31,6 +31,7 @@ function queueOn(webhooks: object, send: (sequence: number, webhook: Webhook) =>
     store: { webhooks: { get: async () => WEBHOOK, ...webhooks } } as never,
     deliverer,
     slots: new Slots({ total: 10, perUser: 10 }),
+    steps: new Slots({ total: 1, perUser: 1 }),
     clock: systemClock,
     logger: silentLogger,
     closing: signal,
@@ -125,4 +126,42 @@ test('a webhook that was changed or disabled gets what was loaded before only as
   });
   await queue.run();
   assert.deepEqual(sent, ['1 old', '2 old', '3 old', '4 old', '5 new']);
+});
+
+test('what is to be sent again becomes due in steps, before more is sent', async () => {
+  let webhook: object = { ...WEBHOOK, resendAfter: 4 };
+  const pending = new Set([5]);
+  const did: string[] = [];
+  const webhooks = {
+    get: async () => webhook,
+    due: async () => Array.from(pending, due),
+    record: async (_id: WebhookId, outcomes: readonly DeliveryOutcome[]) => {
+      for (const { sequence } of outcomes) pending.delete(sequence);
+    },
+    resendSome: async ({ resendAfter }: Webhook, limit: number) => {
+      did.push(`step after ${resendAfter} of ${limit}`);
+      webhook = { ...WEBHOOK, resendAfter: resendAfter === 4 ? 504 : undefined };
+    },
+  };
+  await queueOn(webhooks, (sequence) => void did.push(`sent ${sequence}`)).run();
+  assert.deepEqual(did, ['step after 4 of 500', 'step after 504 of 500', 'sent 5']);
+});
+
+test('what waits for a webhook that the server disabled is given up in steps, and what its user disabled is kept', async () => {
+  for (const [reason, expected] of [
+    ['too_many_deliveries', 3],
+    ['user', 0],
+  ] as const) {
+    let steps = 0;
+    const webhooks = {
+      get: async () => ({ ...WEBHOOK, disabled: { at: 1, reason } }),
+      due: () => assert.fail('nothing is read'),
+      giveUpSome: async (_id: WebhookId, limit: number) => {
+        steps += 1;
+        return steps < 3 ? limit : 7;
+      },
+    };
+    await queueOn(webhooks, () => assert.fail('nothing is sent')).run();
+    assert.equal(steps, expected, reason);
+  }
 });

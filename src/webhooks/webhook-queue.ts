@@ -24,6 +24,8 @@ const LOADED_PER_REQUEST = 8;
 const MAX_UNSTORED = 256;
 /** The pause after the store failed, and before an attempt that failed by an internal error is repeated. */
 const RETRY_MS = 500;
+/** The number of deliveries that one write makes due again or gives up. Other writes wait only a few milliseconds for it. */
+const STEP = 500;
 /** How often storing a result is tried while the queue is closing. */
 const CLOSING_TRIES = 3;
 
@@ -32,6 +34,8 @@ export interface WebhookQueueOptions {
   readonly store: Pick<Store, 'webhooks'>;
   readonly deliverer: Deliverer;
   readonly slots: Slots;
+  /** Lets the queues of a process take turns with writes that change many deliveries. */
+  readonly steps: Slots;
   readonly clock: Clock;
   readonly logger: Logger;
   /** Aborts when the process begins to stop, so that no new work begins. */
@@ -51,6 +55,8 @@ export class WebhookQueue {
   #sending = 0;
   #storing: Promise<void> | undefined;
   #gone: Webhook | undefined;
+  /** The webhook when it was last read, if the server had disabled it. */
+  #disabled: Webhook | undefined;
   #wake: () => void = () => {};
   #isWoken = false;
 
@@ -73,6 +79,10 @@ export class WebhookQueue {
         const webhook = await this.#receiving();
         if (webhook === undefined) break;
         this.#isWoken = false;
+        if (webhook.resendAfter !== undefined) {
+          await this.#step(webhook, (limit) => this.#options.store.webhooks.resendSome(webhook, limit));
+          continue;
+        }
         const due = await this.#load();
         if (due.length === 0 && this.#busy.size === 0) break;
         for (const delivery of due) if (!(await this.#start(webhook.userId, delivery))) break;
@@ -85,6 +95,21 @@ export class WebhookQueue {
     if (this.#gone !== undefined) {
       await this.#options.store.webhooks.disable(this.#gone, 'gone', this.#options.clock.now());
     }
+    await this.#giveUp(this.#gone ?? this.#disabled);
+  }
+
+  /** Gives up all that waits for a webhook that the server has disabled. Ends early when the webhook is enabled meanwhile. */
+  async #giveUp(webhook: Webhook | undefined): Promise<void> {
+    const { store, closing } = this.#options;
+    for (let given = STEP; webhook !== undefined && given === STEP && !closing.aborted; ) {
+      given = await this.#step(webhook, (limit) => store.webhooks.giveUpSome(this.#id, limit));
+    }
+  }
+
+  /** Changes some of the webhook's deliveries, when it is this queue's turn. */
+  async #step<Result>(webhook: Webhook, change: (limit: number) => Promise<Result>): Promise<Result> {
+    using _ = await this.#options.steps.take(webhook.userId);
+    return await change(STEP);
   }
 
   /** Reads the webhook as it is now. Undefined when nothing may be sent to it any more. */
@@ -92,6 +117,7 @@ export class WebhookQueue {
     const { store, closing } = this.#options;
     const webhook = await store.webhooks.get(this.#id, 'everyone');
     const isOver = closing.aborted || this.#gone !== undefined || webhook?.disabled !== undefined;
+    this.#disabled = webhook?.disabled === undefined || webhook.disabled.reason === 'user' ? undefined : webhook;
     return isOver ? undefined : webhook;
   }
 

@@ -167,6 +167,7 @@ export function someWebhook(owner: UserId, change: Partial<Webhook> = {}): Webho
     disabled: undefined,
     lastTriggeredAt: undefined,
     lastFailure: undefined,
+    resendAfter: undefined,
     ...change,
   };
 }

@@ -47,6 +47,7 @@ export const createWebhook: ApiRoute = (api, context) => {
       disabled: undefined,
       lastTriggeredAt: undefined,
       lastFailure: undefined,
+      resendAfter: undefined,
     };
     const answer = presentNewWebhook(webhook);
     const receipt = receiptOf(

@@ -270,10 +270,56 @@ function deliveries(fixture: Fixture): void {
     assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.lastFailure?.error, 'The attempt failed.');
     await store.webhooks.release(webhook.id);
     assert.ok(!(await claim()).includes(webhook.id), 'the next attempt is due in an hour');
-    assert.equal(await store.webhooks.resendSince(webhook.id, ms(0), someReceipt()), true);
-    assert.ok((await claim()).includes(webhook.id));
-    assert.equal((await store.webhooks.due(webhook.id, 10)).length, 2);
+  });
+
+  it('makes failed deliveries due again in steps, of the events since a time', async () => {
+    const { store } = fixture;
+    const webhook = await create();
+    const sequences: number[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      await createStream(fixture);
+      sequences.push((await numbered(fixture)).at(-1)!.sequence);
+    }
+    const due = (await store.webhooks.due(webhook.id, 10)).map(({ event }) => event);
+    const [notTried, ...tried] = due.toSorted((a, b) => a.sequence - b.sequence);
+    const results = [{ type: 'dead' }, { type: 'retry', delayMs: 3_600_000 }] as const;
+    await store.webhooks.record(
+      webhook.id,
+      tried.map((event, index) => outcome(event, webhook, results[index % 2]!)),
+    );
+    const dueNow = async () => (await store.webhooks.due(webhook.id, 10)).map(({ event }) => event.sequence);
+    await claim();
     await store.webhooks.release(webhook.id);
+    assert.deepEqual(await dueNow(), [notTried!.sequence]);
+    assert.equal(await store.webhooks.resendSince(webhook.id, ms(Date.now() + 3_600_000), someReceipt()), true);
+    assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.resendAfter, undefined, 'no event is so late');
+
+    assert.equal(await store.webhooks.resendSince(webhook.id, ms(0), someReceipt()), true);
+    const seen: number[] = [];
+    for (;;) {
+      const found = (await store.webhooks.get(webhook.id, 'everyone'))!;
+      if (found.resendAfter === undefined) break;
+      await store.webhooks.resendSome(found, 2);
+      seen.push((await dueNow()).length);
+      // A repeat of the same step changes nothing.
+      await store.webhooks.resendSome(found, 2);
+      assert.equal((await dueNow()).length, seen.at(-1));
+    }
+    assert.deepEqual(seen, [2, 4, 6, 6]);
+    assert.deepEqual(new Set(await dueNow()), new Set(sequences));
+
+    await store.webhooks.settle(
+      webhook.id,
+      sequences.map((sequence) => ({ sequence, result: { type: 'dead' } })),
+    );
+    await claim();
+    await store.webhooks.release(webhook.id);
+    assert.ok(!(await claim()).includes(webhook.id), 'nothing waits');
+    await store.webhooks.resendSince(webhook.id, ms(0), someReceipt());
+    for (const _ of [1, 2]) {
+      assert.ok((await claim()).includes(webhook.id), 'it is due for as long as something is to become due');
+      await store.webhooks.release(webhook.id);
+    }
   });
 
   it('stores results without entries in the log', async () => {
@@ -315,17 +361,27 @@ function deliveries(fixture: Fixture): void {
     await store.webhooks.release(webhook.id);
   });
 
-  it('disables a webhook once, gives up its deliveries, and adds an event for its user', async () => {
+  it('disables a webhook once, adds an event for its user, and gives up its deliveries in steps', async () => {
     const { store } = fixture;
     const webhook = await create();
-    await createStream(fixture);
+    for (let count = 0; count < 3; count += 1) await createStream(fixture);
     await numbered(fixture);
+    assert.equal(await store.webhooks.giveUpSome(webhook.id, 2), 0, 'it is enabled');
     for (const _ of [1, 2]) await store.webhooks.disable(webhook, 'gone', ms(6));
-    const events = await numbered(fixture);
-    assert.deepEqual(typesOf(events), ['stream.created', 'webhook.disabled']);
-    const [dead] = (await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows;
-    assert.equal(dead?.eventId, events[0]!.id);
+    const created = Array(3).fill('stream.created');
+    assert.deepEqual(typesOf(await numbered(fixture)), [...created, 'webhook.disabled']);
+    for (const given of [2, 1]) {
+      assert.ok((await claim()).includes(webhook.id), 'it is due until all are given up');
+      assert.equal(await store.webhooks.giveUpSome(webhook.id, 2), given);
+      await store.webhooks.release(webhook.id);
+    }
+    assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows.length, 3);
     assert.ok(!(await claim()).includes(webhook.id));
+
+    await store.webhooks.change(webhook, { disabled: { at: ms(7), reason: 'user' } }, someReceipt());
+    await store.webhooks.resendSince(webhook.id, ms(0), someReceipt());
+    await store.webhooks.resendSome((await store.webhooks.get(webhook.id, 'everyone'))!, 100);
+    assert.equal(await store.webhooks.giveUpSome(webhook.id, 2), 0, 'what waits for its user stays');
   });
 
   it('bounds the deliveries that wait, and keeps the latest ones that were given up', async () => {
@@ -392,11 +448,23 @@ function deliveries(fixture: Fixture): void {
     await numbered(fixture);
     assert.ok((await store.webhooks.waiting('', 100)).includes(webhook.id));
     while ((await store.webhooks.expire(ms(Date.now() + 3_600_000), 5)) === 5);
+    const other = await create();
+    await createStream(fixture);
+    const [event] = await numbered(fixture);
+    const log = outcome(event!, webhook, { type: 'dead' });
+    await store.webhooks.record(webhook.id, [log]);
     assert.equal((await store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5 })).rows.length, 1);
+    assert.equal((await store.webhooks.deliveries(webhook.id, {}, { limit: 5 })).rows.length, 2);
     assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), true);
     assert.equal(await store.webhooks.get(webhook.id, 'everyone'), undefined);
-    assert.deepEqual((await store.webhooks.deliveries(webhook.id, {}, { limit: 5 })).rows, []);
-    assert.deepEqual(await store.webhooks.ofEvent(user.id, 'stream.created', 5), []);
+    assert.deepEqual(
+      (await store.webhooks.ofEvent(user.id, 'stream.created', 5)).map(({ id }) => id),
+      [other.id],
+    );
     assert.equal(await store.webhooks.delete([webhook.id], user.id, [someReceipt()]), false);
+    while ((await store.webhooks.forgetDeleted(1)) === 1);
+    assert.deepEqual((await store.webhooks.deliveries(webhook.id, {}, { limit: 5 })).rows, []);
+    assert.deepEqual((await store.webhooks.log(webhook.id, {}, { limit: 5 })).rows, []);
+    assert.equal((await store.webhooks.due(other.id, 5)).length, 1);
   });
 }

@@ -726,7 +726,12 @@ it('no query reads or sorts a whole table', async () => {
       ofEvent: () => store.webhooks.ofEvent(user.id, 'stream.idle', 5),
       countOf: () => store.webhooks.countOf(user.id, 5),
       change: () => store.webhooks.change(webhook, { events: ['stream.idle'] }, someReceipt()),
-      delete: () => store.webhooks.delete([someWebhook(user.id).id], user.id, [someReceipt()]),
+      delete: async () => {
+        const deleted = someWebhook(user.id);
+        await store.webhooks.create(deleted, someReceipt());
+        await store.webhooks.delete([deleted.id], user.id, [someReceipt()]);
+      },
+      forgetDeleted: () => store.webhooks.forgetDeleted(5),
       claimDue: () => store.webhooks.claimDue({ leaseMs: 1, limit: 5 }),
       renewLeases: () => store.webhooks.renewLeases(1),
       release: () => store.webhooks.release(webhook.id),
@@ -737,7 +742,9 @@ it('no query reads or sorts a whole table', async () => {
       disable: () => store.webhooks.disable(webhook, 'gone', ms(1)),
       deliveries: () =>
         store.webhooks.deliveries(webhook.id, { state: 'dead' }, { limit: 5, after: { at: ms(9), id: '' } }),
+      giveUpSome: () => store.webhooks.giveUpSome(webhook.id, 5),
       resendSince: () => store.webhooks.resendSince(webhook.id, ms(1), someReceipt()),
+      resendSome: () => store.webhooks.resendSome({ id: webhook.id, resendAfter: 0 }, 5),
       resent: () => {},
       test: () => {},
       expire: () => store.webhooks.expire(ms(1), 5),
@@ -808,6 +815,8 @@ it('no query reads or sorts a whole table', async () => {
     /^USE TEMP B-TREE FOR ORDER BY: select .* from "webhooks" where "id" in \(select "webhook_id"/,
     // The hours of one user, or of everybody, that were asked for. An index finds the rows.
     /^USE TEMP B-TREE FOR GROUP BY: select (.|\n)* from usage_hours where hour >= \? and hour < \?/,
+    // The webhooks that were deleted a short time ago.
+    /^SCAN deleted_webhooks\b.*: delete from/,
     // One row without a table.
     /^SCAN CONSTANT ROW: (insert|select cast\(.* as time$)/,
   ];

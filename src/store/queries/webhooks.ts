@@ -2,10 +2,10 @@
  * Queries on webhooks, their deliveries and their log.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { EventType, ServiceEvent } from '#domain/events.ts';
+import type { DisabledReason, EventType, ServiceEvent } from '#domain/events.ts';
 import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
-import type { Webhook, WebhookDelivery, WebhookDisabledReason, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
+import type { Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type {
   Database,
@@ -43,6 +43,7 @@ const COLUMNS = [
   'disabled_reason',
   'last_triggered_at',
   'last_failure',
+  'resend_after',
 ] as const satisfies readonly (keyof WebhookRow)[];
 
 /** Prepares the queries for one dialect. @param now SQL for the database's clock @param skipLocked see `Engine` */
@@ -111,8 +112,33 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
     delete: prepare(({ id, ...scope }: Id & OfScope) =>
       db.deleteFrom('webhooks').where('id', '=', id).where(ofUser(scope)),
     ),
-    deleteDeliveries: prepare((args: { webhook_id: WebhookId }) =>
-      db.deleteFrom('webhook_deliveries').where('webhook_id', '=', args.webhook_id),
+    /** Notes that a webhook was deleted, so that its deliveries and log are found. */
+    deleted: prepare((args: Id) =>
+      db
+        .insertInto('deleted_webhooks')
+        .values(args)
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+    deleteDeliveriesOfDeleted: prepare((args: { limit: number }) =>
+      db.deleteFrom('webhook_deliveries').where(
+        sql<boolean>`(webhook_id, sequence) in (select deliveries.webhook_id, deliveries.sequence
+            from deleted_webhooks cross join webhook_deliveries as deliveries
+            where deliveries.webhook_id = deleted_webhooks.id limit ${args.limit})`,
+      ),
+    ),
+    deleteLogOfDeleted: prepare((args: { limit: number }) =>
+      db.deleteFrom('webhook_log').where(
+        sql<boolean>`id in (select entries.id from deleted_webhooks cross join webhook_log as entries
+            where entries.webhook_id = deleted_webhooks.id limit ${args.limit})`,
+      ),
+    ),
+    /** Forgets the deleted webhooks of which nothing is left. */
+    forgetDeleted: prepare((args: { limit: number }) =>
+      db.deleteFrom('deleted_webhooks').where(
+        sql<boolean>`id in (select id from deleted_webhooks
+            where not exists (select 1 from webhook_deliveries where webhook_id = deleted_webhooks.id)
+              and not exists (select 1 from webhook_log where webhook_id = deleted_webhooks.id) limit ${args.limit})`,
+      ),
     ),
 
     /** Locks a webhook, so that later queries of the write see the deliveries that others have added for it. */
@@ -146,15 +172,19 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       webhooks.where('lease', '=', args.lease).where(sql<boolean>`lease <> ''`),
     ),
 
-    /** Releases a webhook and sets when its next delivery is due. Run `hold` first. */
+    /**
+     * Releases a webhook and sets when there is something to do for it again. Run `hold` first. A webhook that its user disabled waits until
+     * it is enabled. One that the server disabled may have deliveries that have not been given up yet.
+     */
     release: prepare((args: Id & { lease: string }) =>
       db
         .updateTable('webhooks')
         .set({
           lease: sql.lit(''),
           leased_until: sql.lit(0 as Milliseconds),
-          due_at: sql`case when disabled_at is null then
-            (select min(next_at) from webhook_deliveries where webhook_id = webhooks.id and ${isPending}) end`,
+          due_at: sql`case when disabled_reason = 'user' then null
+            when disabled_at is null and resend_after is not null then ${now}
+            else (select min(next_at) from webhook_deliveries where webhook_id = webhooks.id and ${isPending}) end`,
         })
         .where('id', '=', args.id)
         .where('lease', '=', args.lease),
@@ -226,39 +256,79 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.updateTable('webhooks').set(status).where('id', '=', id),
     ),
 
-    /** Disables a webhook that is not disabled. */
-    disable: prepare((args: Id & { at: Milliseconds; reason: WebhookDisabledReason }) =>
+    /** Disables a webhook that is not disabled. It is due, so that its deliveries are given up by `giveUpSome`. */
+    disable: prepare((args: Id & { at: Milliseconds; reason: DisabledReason }) =>
       db
         .updateTable('webhooks')
-        .set({ disabled_at: args.at, disabled_reason: args.reason, due_at: null })
+        .set({ disabled_at: args.at, disabled_reason: args.reason, resend_after: null, due_at: now })
         .where('id', '=', args.id)
         .where('disabled_at', 'is', null),
     ),
 
-    /** Gives up all pending deliveries of a webhook. */
-    giveUpAll: prepare((args: { webhook_id: WebhookId }) =>
+    /** Gives up the pending deliveries that are due first, while the webhook is disabled by the server. */
+    giveUpSome: prepare((args: { webhook_id: WebhookId; limit: number }) =>
       db
         .updateTable('webhook_deliveries')
         .set({ state: sql.lit('dead' as const) })
         .where('webhook_id', '=', args.webhook_id)
-        .where(isPending),
-    ),
-
-    /** Makes failed deliveries due again, of events that were numbered at or after a time. */
-    resend: prepare((args: { webhook_id: WebhookId; since: Milliseconds }) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set({ state: sql.lit('pending' as const), attempts: sql.lit(0), next_at: now, created_at: now })
-        .where('webhook_id', '=', args.webhook_id)
-        .where(sql<boolean>`(state = 'dead' or attempts > 0)`)
         .where('sequence', 'in', (eb) =>
           eb
-            .selectFrom('events')
+            .selectFrom('webhook_deliveries')
             .select('sequence')
-            .$castTo<{ sequence: number }>()
-            .where('recorded_at', '>=', args.since)
-            .where('sequence', 'is not', null),
+            .where('webhook_id', '=', args.webhook_id)
+            .where(isPending)
+            .orderBy('next_at')
+            .orderBy('sequence')
+            .limit(args.limit),
+        )
+        .where(
+          sql<boolean>`exists (select 1 from webhooks where id = ${args.webhook_id} and disabled_reason <> 'user')`,
         ),
+    ),
+
+    /** Requests that failed deliveries are made due again, of events that were numbered at or after a time. `makeDue` carries it out. */
+    resend: prepare((args: Id & { since: Milliseconds }) => {
+      const before = sql`(select sequence - 1 from events where sequence is not null and recorded_at >= ${args.since}
+        order by recorded_at, sequence limit 1)`;
+      return db
+        .updateTable('webhooks')
+        .set({
+          resend_after: sql`case when ${before} < coalesce(resend_after, ${sql.lit(Number.MAX_SAFE_INTEGER)}) then ${before}
+            else resend_after end`,
+        })
+        .where('id', '=', args.id);
+    }),
+
+    /** The number of the event at a distance from the first delivery after another event. */
+    nthAfter: prepare((args: { webhook_id: WebhookId; after: number; skip: number }) =>
+      db
+        .selectFrom('webhook_deliveries')
+        .select('sequence')
+        .where('webhook_id', '=', args.webhook_id)
+        .where('sequence', '>', args.after)
+        .orderBy('sequence')
+        .limit(sql.lit(1))
+        .offset(args.skip),
+    ),
+
+    /** Makes failed deliveries due again, of events after one and up to another. */
+    makeDue: prepare(({ webhook_id, after, ...to }: { webhook_id: WebhookId; after: number; until?: number }) => {
+      const update = db
+        .updateTable('webhook_deliveries')
+        .set({ state: sql.lit('pending' as const), attempts: sql.lit(0), next_at: now, created_at: now })
+        .where('webhook_id', '=', webhook_id)
+        .where(sql<boolean>`(state = 'dead' or attempts > 0)`)
+        .where('sequence', '>', after);
+      return 'until' in to ? update.where('sequence', '<=', to.until!) : update;
+    }),
+
+    /** Notes how far a webhook is with sending again, unless that changed in the meantime. */
+    resentUpTo: prepare((args: Id & { after: number; until: number | null }) =>
+      db
+        .updateTable('webhooks')
+        .set({ resend_after: args.until })
+        .where('id', '=', args.id)
+        .where('resend_after', '=', args.after),
     ),
 
     wake: prepare((args: Id) =>
@@ -417,6 +487,7 @@ export function rowOfWebhook(webhook: Webhook): WebhookRow {
     disabled_reason: webhook.disabled?.reason ?? null,
     last_triggered_at: webhook.lastTriggeredAt ?? null,
     last_failure: webhook.lastFailure === undefined ? null : JSON.stringify(webhook.lastFailure),
+    resend_after: webhook.resendAfter ?? null,
   };
 }
 
@@ -461,6 +532,7 @@ export function webhookOfRow(row: WebhookRow): Webhook {
         : { at: row.disabled_at, reason: row.disabled_reason },
     lastTriggeredAt: row.last_triggered_at ?? undefined,
     lastFailure: row.last_failure === null ? undefined : (JSON.parse(row.last_failure) as WebhookFailure),
+    resendAfter: row.resend_after ?? undefined,
   };
 }
 

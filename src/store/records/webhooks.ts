@@ -75,7 +75,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       const queries = ids.flatMap((id) => [
         changingOne(webhooks.delete({ id, ...ofScope(scope) })),
         webhooks.unsubscribe({ webhook_id: id }),
-        webhooks.deleteDeliveries({ webhook_id: id }),
+        webhooks.deleted({ id }),
       ]);
       return runner.change(queries, receipts);
     },
@@ -127,11 +127,10 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
         payload: { webhookId: id, reason },
       } as const;
       try {
-        await runner.write([
-          changingOne(webhooks.disable({ id, at, reason })),
-          webhooks.giveUpAll({ webhook_id: id }),
-          events.add(rowOfEvent(event)),
-        ]);
+        await runner.write(
+          [changingOne(webhooks.disable({ id, at, reason })), events.add(rowOfEvent(event))],
+          DUE.announce,
+        );
       } catch (error) {
         // Another request disabled or deleted the webhook in the meantime.
         if (!(error instanceof Unchanged)) throw error;
@@ -153,11 +152,27 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
 
     resendSince: (id, since, receipt) =>
-      runner.change(
-        [changingOne(webhooks.hold({ id })), webhooks.resend({ webhook_id: id, since }), webhooks.wake({ id })],
-        [receipt],
-        DUE,
-      ),
+      runner.change([changingOne(webhooks.resend({ id, since })), webhooks.wake({ id })], [receipt], DUE),
+
+    async resendSome({ id, resendAfter: after }, limit) {
+      if (after === undefined) return;
+      const next = webhooks.nthAfter({ webhook_id: id, after, skip: limit - 1 });
+      const until = await runner.one(next, ({ sequence }) => sequence);
+      try {
+        await runner.write([
+          webhooks.makeDue({ webhook_id: id, after, ...(until !== undefined && { until }) }),
+          changingOne(webhooks.resentUpTo({ id, after, until: until ?? null })),
+        ]);
+      } catch (error) {
+        // Another request has begun it anew, or the webhook was disabled or deleted.
+        if (!(error instanceof Unchanged)) throw error;
+      }
+    },
+
+    async giveUpSome(id, limit) {
+      const [given] = await runner.write([webhooks.giveUpSome({ webhook_id: id, limit })]);
+      return given ?? 0;
+    },
 
     test: (event, receipt) =>
       runner.change(
@@ -184,6 +199,14 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     async deleteWithoutEvent(limit) {
       const [deleted] = await runner.write([webhooks.deleteWithoutEvent({ limit })]);
       return deleted ?? 0;
+    },
+
+    async forgetDeleted(limit) {
+      for (const some of [webhooks.deleteDeliveriesOfDeleted, webhooks.deleteLogOfDeleted, webhooks.forgetDeleted]) {
+        const [deleted] = await runner.write([some({ limit })]);
+        if (deleted === limit) return limit;
+      }
+      return 0;
     },
 
     waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
