@@ -77,7 +77,7 @@ export interface WebhookLog {
   /** Which attempt at this delivery it was, from 1. */
   readonly attempt: number;
   readonly url: string;
-  /** As it was sent; cut off after {@link LOGGED_REQUEST_CHARACTERS}. */
+  /** As it was sent; cut off after {@link LOGGED_REQUEST_BYTES}. */
   readonly requestBody: string;
   /** Undefined when there was no answer. */
   readonly statusCode: number | undefined;
@@ -87,8 +87,8 @@ export interface WebhookLog {
   readonly error: string | undefined;
 }
 
-/** How much of a request's body the log keeps. */
-export const LOGGED_REQUEST_CHARACTERS = 16_384;
+/** How much of a request's body the log keeps, in UTF-8. */
+export const LOGGED_REQUEST_BYTES = 4096;
 /** How much of a response's body the log keeps. */
 export const LOGGED_RESPONSE_BYTES = 1024;
 

@@ -58,7 +58,7 @@ export interface WebhookStore {
     id: WebhookId,
     limit: number,
   ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
-  /** Stores the results of attempts at deliveries to one webhook, with their entries in the log. */
+  /** Stores the results of attempts at deliveries to one webhook, with their entries in the log, which keeps about the latest 10,000. */
   record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Stores the results of attempts like `record`, but without entries in the log, for when the store refuses an entry. */
   settle(id: WebhookId, outcomes: readonly Omit<DeliveryOutcome, 'log'>[]): Promise<void>;

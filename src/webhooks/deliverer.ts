@@ -4,7 +4,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newWebhookLogId } from '#domain/ids.ts';
-import { LOGGED_REQUEST_CHARACTERS, secretsOf, type Webhook, type WebhookLog } from '#domain/webhook.ts';
+import { LOGGED_REQUEST_BYTES, secretsOf, type Webhook, type WebhookLog } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { DeliveryOutcome } from '#store/webhook-store.ts';
@@ -95,8 +95,7 @@ export class Deliverer implements Resending {
       success,
       attempt: attempts + 1,
       url: webhook.url,
-      // The cut may fall inside a surrogate pair, and the store refuses half of one.
-      requestBody: body.slice(0, LOGGED_REQUEST_CHARACTERS).toWellFormed(),
+      requestBody: beginningOf(body, LOGGED_REQUEST_BYTES),
       statusCode,
       responseBody: sent.body.toString('base64'),
       error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),
@@ -113,4 +112,9 @@ export class Deliverer implements Resending {
     const [due] = await this.withStreams([{ event, attempts: entry.attempt, ageMs: 0 }]);
     return (await this.attempt(webhook, due!, new AbortController().signal)).outcome;
   }
+}
+
+/** The whole characters within the first bytes of a text in UTF-8. The store refuses half a character. */
+function beginningOf(text: string, bytes: number): string {
+  return new TextDecoder().decode(Buffer.from(text).subarray(0, bytes), { stream: true });
 }

@@ -171,7 +171,7 @@ export const WebhookLogSchema = Type.Object(
       headers: Type.Record(Type.String(), Type.String(), {
         description: 'The headers of the request, without the signatures.',
       }),
-      body: Type.String({ description: 'The first 16,384 characters of the body that was sent.' }),
+      body: Type.String({ description: 'The first 4,096 bytes of the body that was sent.' }),
     }),
     response: Type.Optional(
       Type.Object(

@@ -344,6 +344,33 @@ function deliveries(fixture: Fixture): void {
     assert.deepEqual((await store.webhooks.log(webhook.id, {}, { limit: 10 })).rows, []);
   });
 
+  it('keeps the latest 10,000 entries in the log of a webhook', async () => {
+    const { store, user } = fixture;
+    const [webhook, other] = [await create(), await create()];
+    await createStream(fixture);
+    const event = (await numbered(fixture)).at(-1)!;
+    const { log } = outcome(event, webhook, { type: 'delivered' });
+    const write = (to: Webhook, at: number, count: number) =>
+      store.webhooks.record(
+        to.id,
+        Array.from({ length: count }, (_, index) => ({
+          sequence: event.sequence,
+          result: { type: 'delivered' },
+          log: { ...log, id: newWebhookLogId(), webhookId: to.id, at: ms(at + index) },
+        })),
+      );
+    await write(other, 1, 1);
+    // Of so many entries at once, the store deletes old ones with each write.
+    for (let at = 0; at < 10_500; at += 500) await write(webhook, at, 500);
+    const entries = async ({ id }: Webhook) =>
+      (await store.webhooks.log(id, {}, { limit: 20_000 })).rows.map(({ at }) => at);
+    const kept = await entries(webhook);
+    assert.deepEqual([kept.length, kept[0], kept.at(-1)], [10_000, 10_499, 500]);
+    assert.equal((await entries(other)).length, 1);
+    await store.webhooks.delete([webhook.id], user.id, [someReceipt()]);
+    while ((await store.webhooks.forgetDeleted(500)) === 500);
+  });
+
   it('loses no delivery that is made while a lease is released', async () => {
     const { store } = fixture;
     const webhook = await create();

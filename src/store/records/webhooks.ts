@@ -2,6 +2,7 @@
  * The store's webhooks with their deliveries and log.
  */
 import { newEventId, type UserId, type WebhookId } from '#domain/ids.ts';
+import type { WebhookLog } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
@@ -22,6 +23,11 @@ import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 import type { DeliveryOutcome } from '#store/webhook-store.ts';
+
+/** The entries of a webhook's log that are kept. Up to several times {@link TRIMMED_EVERY} more may be there for a while. */
+const LOG_KEPT = 10_000;
+/** The number of new entries after which, on average, the log is cut. Finding the oldest entries takes about a millisecond. */
+const TRIMMED_EVERY = 250;
 
 /** Announces to the processes that deliver that something is due. */
 const DUE = { announce: [{ type: 'events_added' }] } as const;
@@ -101,7 +107,11 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       if (last === undefined) return;
       const failure = outcomes.findLast(({ log }) => !log.success)?.log;
       await runner.write([
-        ...outcomes.flatMap((outcome) => [...settled(id, outcome), webhooks.log(rowOfLog(outcome.log))]),
+        ...outcomes.flatMap((outcome) => settled(id, outcome)),
+        ...logged(
+          id,
+          outcomes.map(({ log }) => log),
+        ),
         webhooks.triggered({
           id,
           last_triggered_at: last.log.at,
@@ -182,8 +192,8 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
 
     async resent(outcome, receipt) {
       const id = outcome.log.webhookId;
-      const entry = webhooks.log(rowOfLog(outcome.log));
-      return runner.change([...(outcome.log.success ? settled(id, outcome) : []), entry], [receipt]);
+      const entry = logged(id, [outcome.log]);
+      return runner.change([...(outcome.log.success ? settled(id, outcome) : []), ...entry], [receipt]);
     },
 
     async expire(before, limit) {
@@ -243,6 +253,15 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       return deleted ?? 0;
     },
   };
+
+  /** The queries that add entries to the log of a webhook. By chance and now and then they also delete its oldest entries. */
+  function logged(id: WebhookId, entries: readonly WebhookLog[]): Query[] {
+    const isCut = Math.random() * TRIMMED_EVERY < entries.length;
+    return [
+      ...entries.map((entry) => webhooks.log(rowOfLog(entry))),
+      ...(isCut ? [webhooks.trimLog({ webhook_id: id, kept: LOG_KEPT, limit: 2 * TRIMMED_EVERY })] : []),
+    ];
+  }
 
   /** The queries that store the result of an attempt. */
   function settled(id: WebhookId, { sequence, result }: Omit<DeliveryOutcome, 'log'>): Query[] {
