@@ -150,7 +150,8 @@ export interface UsageQuery {
   readonly stepMs: number;
   /** Makes a sum for each stream or user. Without it, all are summed together. */
   readonly by?: 'stream' | 'user';
-  readonly playbackId?: PlaybackId;
+  /** Sums only the usage of this stream. */
+  readonly streamId?: StreamId;
   /** The largest number of sums. */
   readonly limit: number;
 }

@@ -13,6 +13,7 @@ import { PLAYBACK_ID } from '#api/schemas/sample-ids.ts';
 import { TotalViewsSchema, ViewershipMetricSchema } from '#api/schemas/usage.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { PlaybackId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
 import { NO_USAGE, type UsageSum } from '#domain/usage.ts';
 import { Type } from '#lib/schema.ts';
 import { ms } from '#lib/units.ts';
@@ -41,12 +42,12 @@ export const getTotalViews: ApiRoute = (api, { authenticate, store }) => {
   api.get('/data/views/query/total/:playbackId', { schema: totalSchema, onRequest: authenticate }, async (request) => {
     const stream = await streamByPlaybackId({ store }, request.params.playbackId, request.caller);
     if (!stream) throw noSuchStream();
-    const { playbackId, userId } = stream;
+    const { id: streamId, playbackId, userId } = stream;
     const [sum] = await store.usage.sum(userId, {
       from: ms(0),
       to: ms(ALL_TIME_MS),
       stepMs: ALL_TIME_MS,
-      playbackId,
+      streamId,
       limit: 1,
     });
     const { views, watchedMs } = sum?.counts ?? NO_USAGE;
@@ -95,23 +96,23 @@ export const getViews: ApiRoute = (api, { authenticate, store }) => {
     const query = request.query as RawQuery;
     const isByPlaybackId = readBreakdown(query);
     const timeStep = readOneOf(query, 'timeStep', ['hour', 'day', 'week'] as const);
-    const playbackId = await findPlaybackId();
+    const stream = await findStream();
     const { scope, at } = request.caller;
     const sums = await store.usage.sum(scope, {
       ...wholeHours(readSpan(query, lastDays(at))),
       stepMs: timeStep === undefined ? ALL_TIME_MS : TIME_STEPS[timeStep],
       ...(isByPlaybackId && { by: 'stream' }),
-      ...(playbackId !== undefined && { playbackId }),
+      ...(stream !== undefined && { streamId: stream.id }),
       limit: MAX_ENTRIES,
     });
-    return sums.map((sum) => present(sum, playbackId, timeStep !== undefined));
+    return sums.map((sum) => present(sum, stream?.playbackId, timeStep !== undefined));
 
-    async function findPlaybackId(): Promise<PlaybackId | undefined> {
+    async function findStream(): Promise<Stream | undefined> {
       const asked = readText(query, 'playbackId');
       if (asked === undefined) return undefined;
-      const stream = await streamByPlaybackId({ store }, asked, request.caller);
-      if (!stream) throw noSuchStream();
-      return stream.playbackId;
+      const found = await streamByPlaybackId({ store }, asked, request.caller);
+      if (!found) throw noSuchStream();
+      return found;
     }
   });
 };

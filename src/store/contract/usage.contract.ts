@@ -128,9 +128,10 @@ export function usageContract(name: string, open: OpenStore): void {
         new Set(byStream.map((sum) => sum.join())),
         new Set([[0, one.id, user.id, 1].join(), [0, two.id, user.id, 4].join()]),
       );
-      assert.deepEqual(await views(user.id, { ...all, stepMs: 2 ** 53 - 1, playbackId: one.playbackId }), [
-        [0, undefined, undefined, 3],
-      ]);
+      const ofOne = { ...all, stepMs: 2 ** 53 - 1, streamId: one.id };
+      assert.deepEqual(await views(user.id, ofOne), [[0, undefined, undefined, 3]]);
+      assert.deepEqual(await views('everyone', ofOne), [[0, undefined, undefined, 3]]);
+      assert.deepEqual(await views(other.id, ofOne), []);
       const everyone = await views('everyone', { ...all, stepMs: 2 ** 53 - 1, by: 'user' });
       assert.deepEqual(
         everyone.filter(([, , userId]) => userId === other.id),

@@ -572,7 +572,8 @@ it('no query reads or sorts a whole table', async () => {
       sum: async () => {
         const span = { from: ms(0), to: ms(1), stepMs: 3_600_000, limit: 5 };
         await store.usage.sum(user.id, { ...span, by: 'stream' });
-        await store.usage.sum('everyone', { ...span, playbackId: stream.playbackId });
+        for (const scope of ['everyone', user.id] as const)
+          await store.usage.sum(scope, { ...span, streamId: stream.id });
       },
       deleteOlder: () => store.usage.deleteOlder(ms(0), 5),
     },
@@ -865,6 +866,31 @@ it('no query reads or sorts a whole table', async () => {
       asked.filter((plan) => !index.test(plan.split(': ')[0]!)),
       [],
       String(what),
+    );
+  }
+  // Of a stream with very many events or hours, or of a user with very many streams, only what was asked for is read.
+  for (const [what, index] of [
+    [/ from "events" where .* "stream_id" \|\| '' = /, /events_of_stream_by_type \(<expr>=\? AND type=\? AND sequence/],
+    [/ from usage_hours where .* "stream_id" = /, /sqlite_autoindex_usage_hours_1 \(stream_id=\? AND hour>/],
+  ] as const) {
+    const asked = plans.filter(
+      (plan) => what.test(plan) && !/^(SCALAR|USE TEMP)/.test(plan) && !/events_by_record/.test(plan),
+    );
+    assert.ok(asked.length > 0, String(what));
+    assert.deepEqual(
+      asked.filter((plan) => !index.test(plan.split(': ')[0]!)),
+      [],
+      String(what),
+    );
+  }
+  // The index of a webhook's log has all that its list is filtered by, so rows that do not match are not read.
+  const filters = plans.filter((plan) => / from "webhook_log" where .* success = \? and type = \?/.test(plan));
+  assert.ok(filters.length > 0);
+  for (const plan of filters) {
+    const sql = plan.slice(plan.indexOf(': ') + 2).replace('select *', 'select id');
+    assert.match(
+      String(db.prepare(`EXPLAIN QUERY PLAN ${sql}`).get()?.detail),
+      /COVERING INDEX webhook_log_of_webhook/,
     );
   }
   // A later page starts at its first row, instead of reading all rows before it.

@@ -1,6 +1,12 @@
 /**
- * Adds what lets changes of all deliveries of a webhook be made in small steps: how far a webhook is with sending again, and the webhooks
- * that were deleted and of which rows are left.
+ * Adds what bounds the cost of webhooks and of lists of events.
+ *
+ * Changes of all deliveries of a webhook are made in small steps. For them, a webhook has how far it is with sending again, and there is a
+ * table of the webhooks that were deleted and of which rows are left.
+ *
+ * The index of a webhook's log has the columns that its list is filtered by, so that only entries of the page are read from the table.
+ * Events of one stream and one type have an index of their own, because a stream may have very many events of other types. It has the
+ * stream as the expression of `alsoIs` in `queries/lists.ts`, because SQLite's query planner would otherwise prefer the index by stream.
  */
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
@@ -8,7 +14,13 @@ import type { Migration } from 'kysely/migration';
 async function up(db: Kysely<unknown>): Promise<void> {
   await sql`alter table webhooks add column resend_after bigint`.execute(db);
   await sql`create table deleted_webhooks (id text primary key not null)`.execute(db);
+
+  await sql`drop index webhook_log_of_webhook`.execute(db);
+  await sql`create index webhook_log_of_webhook on webhook_log (webhook_id, at, id, success, type)`.execute(db);
+  await sql`create index events_of_stream_by_type on events ((stream_id || ''), type, sequence) where sequence is not null`.execute(
+    db,
+  );
 }
 
-/** Adds a column to webhooks, and the table of deleted ones. */
+/** Adds a column to webhooks, the table of deleted ones, and indexes. */
 export const webhookBounds: Migration = { up };

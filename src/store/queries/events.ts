@@ -242,11 +242,12 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
 /** The prepared queries. */
 export type EventQueries = ReturnType<typeof eventQueries>;
 
-/** The conditions of a list. One index answers each: that of a stream, of a user and type, of a user, or of everybody. */
+/** The conditions of a list. One index answers each: that of a stream and type, a stream, a user and type, a user, or of everybody. */
 function conditionsOf(direction: 'asc' | 'desc', args: EventListArgs): Condition[] {
   const conditions: Condition[] = [];
-  if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
-  if ('type' in args) conditions.push(('stream_id' in args ? alsoIs : is)('type', args.type));
+  // The index by stream and type has the stream as an expression.
+  if ('stream_id' in args) conditions.push(('type' in args ? alsoIs : is)('stream_id', args.stream_id));
+  if ('type' in args) conditions.push(is('type', args.type));
   if ('user_id' in args) conditions.push(('stream_id' in args ? alsoIs : is)('user_id', args.user_id));
   if ('after' in args)
     conditions.push(direction === 'asc' ? sql`sequence > ${args.after}` : sql`sequence < ${args.after}`);

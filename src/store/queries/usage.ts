@@ -8,6 +8,7 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Database, UsageHoursTable } from '#store/database.ts';
 import { compilable, prepare, prepareEach } from '#store/prepared-query.ts';
 import type { UsageQuery } from '#store/store.ts';
+import { alsoIs, is } from './lists.ts';
 
 /** The column of each counter. */
 const COLUMNS = {
@@ -37,7 +38,7 @@ interface SumArgs {
   readonly to: Milliseconds;
   readonly limit: number;
   readonly user_id?: UserId;
-  readonly playback_id?: PlaybackId;
+  readonly stream_id?: StreamId;
 }
 
 /** Prepares the queries for one dialect. */
@@ -64,8 +65,9 @@ export function usageQueries(db: Kysely<Database>) {
       const conditions = [
         sql`hour >= ${args.from}`,
         sql`hour < ${args.to}`,
-        ...('user_id' in args ? [sql`user_id = ${args.user_id}`] : []),
-        ...('playback_id' in args ? [sql`playback_id = ${args.playback_id}`] : []),
+        ...('stream_id' in args ? [is('stream_id', args.stream_id)] : []),
+        // The hours of one stream are few among those of its user.
+        ...('user_id' in args ? [('stream_id' in args ? alsoIs : is)('user_id', args.user_id)] : []),
       ];
       return compilable<UsageSumRow>(
         db,

@@ -14,8 +14,8 @@ export function usageRecords(runner: Runner, { compiler }: Engine): Store['usage
       if (hours.length > 0) await runner.write(hours.map((hour) => usage.count(rowOfHour(hour))));
     },
 
-    sum(scope, { from, to, stepMs, by, playbackId, limit }) {
-      const args = { from, to, limit, ...ofScope(scope), ...(playbackId !== undefined && { playback_id: playbackId }) };
+    sum(scope, { from, to, stepMs, by, streamId, limit }) {
+      const args = { from, to, limit, ...ofScope(scope), ...(streamId !== undefined && { stream_id: streamId }) };
       return runner.all(usage.sum({ stepMs, ...(by && { by }) }, args), sumOfRow);
     },
 
