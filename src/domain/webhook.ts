@@ -1,13 +1,21 @@
 /**
  * Webhooks: URLs that events are sent to.
  */
-import type { Milliseconds } from '#lib/units.ts';
+import { type Milliseconds, ms } from '#lib/units.ts';
 import type { DisabledReason, EventType } from './events.ts';
 import { type EventId, randomText, type StreamId, type UserId, type WebhookId, type WebhookLogId } from './ids.ts';
 import { Secret } from './secret.ts';
 
 /** Milliseconds after a change of the secret in which deliveries are signed with the previous secret, too. */
-export const SECRET_OVERLAP_MS = 24 * 3600 * 1000;
+const SECRET_OVERLAP_MS = 24 * 3600 * 1000;
+/** The number of previous secrets that deliveries are signed with at most. */
+const MAX_PREVIOUS_SECRETS = 10;
+
+/** A secret that was replaced, and until when requests are signed with it, too. */
+export interface PreviousSecret {
+  readonly secret: Secret;
+  readonly until: Milliseconds;
+}
 
 /** Why a webhook gets no events: its user said so, or one of {@link DisabledReason}. */
 export type WebhookDisabledReason = DisabledReason | 'user';
@@ -33,8 +41,8 @@ export interface Webhook {
   /** The only stream whose events it gets; undefined for all streams of the user. */
   readonly streamId: StreamId | undefined;
   readonly sharedSecret: Secret;
-  /** The secret before this one, while deliveries are signed with both. */
-  readonly previousSecret: { readonly secret: Secret; readonly until: Milliseconds } | undefined;
+  /** The secrets before this one that deliveries are signed with, too, the newest first. */
+  readonly previousSecrets: readonly PreviousSecret[];
   readonly disabled: { readonly at: Milliseconds; readonly reason: WebhookDisabledReason } | undefined;
   /** When a request was last sent to it; undefined for never. */
   readonly lastTriggeredAt: Milliseconds | undefined;
@@ -94,12 +102,24 @@ export const LOGGED_RESPONSE_BYTES = 1024;
 
 /** The secrets that every request to a webhook is signed with at this time, the newest first. */
 export function secretsOf(
-  { sharedSecret, previousSecret }: Pick<Webhook, 'sharedSecret' | 'previousSecret'>,
+  { sharedSecret, previousSecrets }: Pick<Webhook, 'sharedSecret' | 'previousSecrets'>,
   at: Milliseconds,
 ): readonly Secret[] {
-  return previousSecret !== undefined && previousSecret.until > at
-    ? [sharedSecret, previousSecret.secret]
-    : [sharedSecret];
+  return [sharedSecret, ...previousSecrets.filter(({ until }) => until > at).map(({ secret }) => secret)];
+}
+
+/**
+ * Replaces the secret of a webhook. Requests are signed with every secret that was valid within the last 24 hours, because receivers may
+ * still have any of them.
+ */
+export function replaceSecret(
+  { sharedSecret, previousSecrets }: Pick<Webhook, 'sharedSecret' | 'previousSecrets'>,
+  next: Secret,
+  at: Milliseconds,
+): Pick<Webhook, 'sharedSecret' | 'previousSecrets'> {
+  const replaced = [{ secret: sharedSecret, until: ms(at + SECRET_OVERLAP_MS) }, ...previousSecrets];
+  const valid = replaced.filter(({ secret, until }) => until > at && !secret.equals(next));
+  return { sharedSecret: next, previousSecrets: valid.slice(0, MAX_PREVIOUS_SECRETS) };
 }
 
 /** A new shared secret: 160 random bits. */

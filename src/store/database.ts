@@ -347,8 +347,8 @@ export interface WebhooksTable {
   stream_id: StreamId | null;
   /** Stored as plain text, because its owner may read it. */
   shared_secret: string;
-  previous_secret: string | null;
-  previous_until: Milliseconds | null;
+  /** JSON text of the secrets before it that requests are signed with, too, the newest first. */
+  previous_secrets: string;
   disabled_at: Milliseconds | null;
   disabled_reason: WebhookDisabledReason | null;
   last_triggered_at: Milliseconds | null;

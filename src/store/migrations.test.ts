@@ -5,7 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, it } from 'node:test';
 import { Migrator } from 'kysely/migration';
-import { newNodeId } from '#domain/ids.ts';
+import { newNodeId, newWebhookId } from '#domain/ids.ts';
+import { secretsOf } from '#domain/webhook.ts';
+import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someKey, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { kyselyOn } from './engines/sqlite/dialect.ts';
@@ -99,4 +101,30 @@ it('deletes what a database has kept of revoked keys beyond the newest 100 of ea
     Array.from({ length: 100 }, (_, index) => [index + 6, undefined]),
   );
   assert.deepEqual(await store.apiKeys.byHash(valid.secretHash), { key: valid, user });
+});
+
+it('keeps the secret of a webhook that was replaced a short time ago', async () => {
+  const dataDir = mkdtempSync(join(root, 'secrets-'));
+  const [replaced, expired] = [newWebhookId(), newWebhookId()];
+  const now = Date.now();
+  {
+    using db = new DatabaseSync(join(dataDir, 'millrace.db'));
+    await migrateTo(db, '0015-recordings-of-deleted-streams');
+    const insert = db.prepare(`insert into webhooks
+      (id, user_id, name, url, created_at, events, shared_secret, previous_secret, previous_until)
+      values (?, 'u', '', '', 1, '[]', 'new', ?, ?)`);
+    insert.run(replaced, 'the "old" \\ one', now + 3_600_000);
+    insert.run(expired, 'expired', now - 1);
+  }
+  await using store = await openStore({ dataDir, exclusive: true, logger: silentLogger });
+  for (const [id, expected] of [
+    [replaced, ['new', 'the "old" \\ one']],
+    [expired, ['new']],
+  ] as const) {
+    const webhook = await store.webhooks.get(id, 'everyone');
+    assert.deepEqual(
+      secretsOf(webhook!, ms(now)).map((secret) => secret.reveal()),
+      expected,
+    );
+  }
 });

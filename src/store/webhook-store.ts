@@ -11,7 +11,7 @@ import type { RowLimit } from './row-quota.ts';
 
 /** The fields that may change on a webhook. Absent keys leave a field as it is, and `undefined` empties it. */
 export type WebhookChange = Partial<
-  Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecret' | 'disabled'>
+  Pick<Webhook, 'name' | 'url' | 'events' | 'streamId' | 'sharedSecret' | 'previousSecrets' | 'disabled'>
 >;
 
 /** The result of an attempt at a delivery, which decides what happens to the delivery. */

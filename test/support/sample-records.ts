@@ -163,7 +163,7 @@ export function someWebhook(owner: UserId, change: Partial<Webhook> = {}): Webho
     events: [],
     streamId: undefined,
     sharedSecret: newSharedSecret(),
-    previousSecret: undefined,
+    previousSecrets: [],
     disabled: undefined,
     lastTriggeredAt: undefined,
     lastFailure: undefined,

@@ -43,7 +43,7 @@ export const createWebhook: ApiRoute = (api, context) => {
       events: body.events,
       streamId: body.streamId === undefined ? undefined : await ownStreamId(context, body.streamId, caller.userId),
       sharedSecret: body.sharedSecret === undefined ? newSharedSecret() : new Secret(body.sharedSecret),
-      previousSecret: undefined,
+      previousSecrets: [],
       disabled: undefined,
       lastTriggeredAt: undefined,
       lastFailure: undefined,

@@ -17,12 +17,11 @@ import {
   WebhookSchema,
 } from '#api/schemas/webhook.ts';
 import { Secret } from '#domain/secret.ts';
-import { SECRET_OVERLAP_MS, type Webhook } from '#domain/webhook.ts';
-import { ms } from '#lib/units.ts';
+import { replaceSecret, type Webhook } from '#domain/webhook.ts';
 import type { WebhookChange } from '#store/webhook-store.ts';
 
 const SECRETS =
-  'For 24 hours after a new `sharedSecret` was set, deliveries are signed with both secrets; the signature with the new one is first.';
+  'For 24 hours after a new `sharedSecret` was set, deliveries are signed with the one before, too; the signature with the new one is first. When it is set several times within 24 hours, up to ten earlier ones stay valid.';
 
 const patch = {
   operationId: 'updateWebhook',
@@ -100,10 +99,7 @@ async function changesOf(
     ...(streamId !== undefined && {
       streamId: streamId === null ? undefined : await ownStreamId(context, streamId, webhook.userId),
     }),
-    ...(isNewSecret && {
-      sharedSecret: secret,
-      previousSecret: { secret: webhook.sharedSecret, until: ms(at + SECRET_OVERLAP_MS) },
-    }),
+    ...(isNewSecret && replaceSecret(webhook, secret, at)),
     ...(disabled !== undefined &&
       disabled !== isDisabled && { disabled: disabled ? ({ at, reason: 'user' } as const) : undefined }),
   };

@@ -22,9 +22,9 @@ interface Post {
 }
 
 /** Calls a receiver that answers with this status, and returns the request and the verdict. @param status undefined for no answer */
-async function ask(status: number | undefined, body = '', previousSecret?: Webhook['previousSecret']) {
+async function ask(status: number | undefined, body = '', previousSecrets: Webhook['previousSecrets'] = []) {
   const sent: Post[] = [];
-  const webhook = { url: 'https://example.com/gate', sharedSecret: new Secret('s'), previousSecret };
+  const webhook = { url: 'https://example.com/gate', sharedSecret: new Secret('s'), previousSecrets };
   const askReceiver = createAskReceiver({
     store: {
       webhooks: {
@@ -54,7 +54,7 @@ test('the receiver is sent the access key and the context, signed as deliveries 
 
 test('while the secret of a webhook is being replaced, a receiver that verifies with either secret accepts the call', async () => {
   const accepts = async (secret: string, until: number) => {
-    const [{ headers, body }] = (await ask(204, '', { secret: new Secret('old'), until: ms(until) })).sent as [Post];
+    const [{ headers, body }] = (await ask(204, '', [{ secret: new Secret('old'), until: ms(until) }])).sent as [Post];
     return signatureProblem(headers, body, new Secret(secret), ms(AT)) === undefined;
   };
   assert.deepEqual([await accepts('s', AT + 1), await accepts('old', AT + 1)], [true, true]);

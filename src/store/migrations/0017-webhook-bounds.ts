@@ -4,6 +4,9 @@
  * Changes of all deliveries of a webhook are made in small steps. For them, a webhook has how far it is with sending again, and there is a
  * table of the webhooks that were deleted and of which rows are left.
  *
+ * A webhook has a list of its previous secrets. The columns of a single one stay, empty, because servers of the version before may be running
+ * during the upgrade.
+ *
  * The index of a webhook's log has the columns that its list is filtered by, so that only entries of the page are read from the table.
  * Events of one stream and one type have an index of their own, because a stream may have very many events of other types. It has the
  * stream as the expression of `alsoIs` in `queries/lists.ts`, because SQLite's query planner would otherwise prefer the index by stream.
@@ -13,6 +16,17 @@ import type { Migration } from 'kysely/migration';
 
 async function up(db: Kysely<unknown>): Promise<void> {
   await sql`alter table webhooks add column resend_after bigint`.execute(db);
+  await sql`alter table webhooks add column previous_secrets text not null default '[]'`.execute(db);
+  const { rows } = await sql<{ id: string; previous_secret: string; previous_until: number | string }>`
+    select id, previous_secret, previous_until from webhooks
+    where previous_secret is not null and previous_until is not null`.execute(db);
+  for (const { id, previous_secret: secret, previous_until: until } of rows) {
+    const secrets = JSON.stringify([{ secret, until: Number(until) }]);
+    await sql`update webhooks set previous_secrets = ${secrets} where id = ${id}`.execute(db);
+  }
+  await sql`update webhooks set previous_secret = null, previous_until = null where previous_secret is not null`.execute(
+    db,
+  );
   await sql`create table deleted_webhooks (id text primary key not null)`.execute(db);
 
   await sql`drop index webhook_log_of_webhook`.execute(db);

@@ -5,7 +5,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { DisabledReason, EventType, ServiceEvent } from '#domain/events.ts';
 import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
-import type { Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
+import type { PreviousSecret, Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type {
   Database,
@@ -37,8 +37,7 @@ const COLUMNS = [
   'events',
   'stream_id',
   'shared_secret',
-  'previous_secret',
-  'previous_until',
+  'previous_secrets',
   'disabled_at',
   'disabled_reason',
   'last_triggered_at',
@@ -497,8 +496,7 @@ export function rowOfWebhook(webhook: Webhook): WebhookRow {
     events: JSON.stringify(webhook.events),
     stream_id: webhook.streamId ?? null,
     shared_secret: webhook.sharedSecret.reveal(),
-    previous_secret: webhook.previousSecret?.secret.reveal() ?? null,
-    previous_until: webhook.previousSecret?.until ?? null,
+    previous_secrets: textOfSecrets(webhook.previousSecrets),
     disabled_at: webhook.disabled?.at ?? null,
     disabled_reason: webhook.disabled?.reason ?? null,
     last_triggered_at: webhook.lastTriggeredAt ?? null,
@@ -509,23 +507,29 @@ export function rowOfWebhook(webhook: Webhook): WebhookRow {
 
 /** The columns of a change. A key with the value `undefined` empties its column. Columns of absent keys stay as they are. */
 export function rowOfWebhookChange(change: WebhookChange): Partial<WebhookRow> {
-  const { name, url, events, sharedSecret } = change;
+  const { name, url, events, sharedSecret, previousSecrets } = change;
   return {
     ...(name !== undefined && { name }),
     ...(url !== undefined && { url }),
     ...(events !== undefined && { events: JSON.stringify(events) }),
     ...('streamId' in change && { stream_id: change.streamId ?? null }),
     ...(sharedSecret !== undefined && { shared_secret: sharedSecret.reveal() }),
-    ...('previousSecret' in change && {
-      previous_secret: change.previousSecret?.secret.reveal() ?? null,
-      previous_until: change.previousSecret?.until ?? null,
-    }),
+    ...(previousSecrets !== undefined && { previous_secrets: textOfSecrets(previousSecrets) }),
     ...('disabled' in change && {
       disabled_at: change.disabled?.at ?? null,
       disabled_reason: change.disabled?.reason ?? null,
     }),
   };
 }
+
+const textOfSecrets = (secrets: readonly PreviousSecret[]): string =>
+  JSON.stringify(secrets.map(({ secret, until }) => ({ secret: secret.reveal(), until })));
+
+const secretsOfText = (text: string): PreviousSecret[] =>
+  (JSON.parse(text) as { secret: string; until: Milliseconds }[]).map(({ secret, until }) => ({
+    secret: new Secret(secret),
+    until,
+  }));
 
 /** Makes the webhook from a row. */
 export function webhookOfRow(row: WebhookRow): Webhook {
@@ -538,10 +542,7 @@ export function webhookOfRow(row: WebhookRow): Webhook {
     events: JSON.parse(row.events) as EventType[],
     streamId: row.stream_id ?? undefined,
     sharedSecret: new Secret(row.shared_secret),
-    previousSecret:
-      row.previous_secret === null || row.previous_until === null
-        ? undefined
-        : { secret: new Secret(row.previous_secret), until: row.previous_until },
+    previousSecrets: secretsOfText(row.previous_secrets),
     disabled:
       row.disabled_at === null || row.disabled_reason === null
         ? undefined
