@@ -36,7 +36,7 @@ export interface WebhookStore {
   ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
   /** Counts a user's webhooks up to `atMost`. */
   countOf(user: UserId, atMost: number): Promise<number>;
-  /** Changes a webhook. Returns whether it exists. When it is enabled or gets another URL, its waiting deliveries become due. */
+  /** Changes a webhook. Returns whether it exists. When it is enabled, its deliveries are sent that became due meanwhile. */
   change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
   /**
    * Deletes all of the webhooks, or none when one does not exist. Returns whether it deleted them. Their deliveries and logs are deleted by
@@ -64,9 +64,9 @@ export interface WebhookStore {
   settle(id: WebhookId, outcomes: readonly Omit<DeliveryOutcome, 'log'>[]): Promise<void>;
   /**
    * Disables a webhook and stores the event `webhook.disabled`. Its pending deliveries are given up by `giveUpSome`. Does nothing when it is
-   * already disabled.
+   * already disabled, or has another URL by now.
    */
-  disable(webhook: Pick<Webhook, 'id' | 'userId'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
+  disable(webhook: Pick<Webhook, 'id' | 'userId' | 'url'>, reason: DisabledReason, at: Milliseconds): Promise<void>;
   /** Deliveries that have not succeeded, the latest event first. The keys of its pages have the number of an event in place of a time. */
   deliveries(
     id: WebhookId,

@@ -17,13 +17,17 @@ interface Due {
 const WEBHOOK = { userId: 'user', disabled: undefined };
 const due = (sequence: number): Due => ({ event: { sequence } });
 
-/** A queue. @param send makes an attempt, whose answer has the status 200 */
-function queueOn(webhooks: object, send: (sequence: number, webhook: Webhook) => Promise<void> | void): WebhookQueue {
+/** A queue. @param send makes an attempt, whose answer has the status 200 @param next what follows from each attempt */
+function queueOn(
+  webhooks: object,
+  send: (sequence: number, webhook: Webhook) => Promise<void> | void,
+  next: 'delivered' | 'gone' = 'delivered',
+): WebhookQueue {
   const deliverer = {
     withStreams: async (found: readonly object[]) => found,
     attempt: async (webhook: Webhook, { event: { sequence } }: Due) => {
       await send(sequence, webhook);
-      return { outcome: { sequence, log: { statusCode: 200 } }, next: { type: 'delivered' } };
+      return { outcome: { sequence, log: { statusCode: 200 } }, next: { type: next } };
     },
   } as unknown as Deliverer;
   const { signal } = new AbortController();
@@ -164,4 +168,26 @@ test('what waits for a webhook that the server disabled is given up in steps, an
     await queueOn(webhooks, () => assert.fail('nothing is sent')).run();
     assert.equal(steps, expected, reason);
   }
+});
+
+test('a 410 disables the webhook only while it has the URL that gave this answer', async () => {
+  let webhook = { ...WEBHOOK, url: 'old' };
+  const answers = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const disabled: string[] = [];
+  const webhooks = {
+    get: async () => webhook,
+    due: async () => [due(1), due(2)],
+    record: async () => answers[1]!.resolve(),
+    disable: async ({ url }: Webhook) => void disabled.push(url),
+    giveUpSome: async () => 0,
+  };
+  const send = (sequence: number) => {
+    if (sequence === 2) {
+      webhook = { ...webhook, url: 'new' };
+      answers[0]!.resolve();
+    }
+    return answers[sequence - 1]!.promise;
+  };
+  await queueOn(webhooks, send, 'gone').run();
+  assert.deepEqual(disabled, ['old']);
 });

@@ -394,7 +394,9 @@ function deliveries(fixture: Fixture): void {
     for (let count = 0; count < 3; count += 1) await createStream(fixture);
     await numbered(fixture);
     assert.equal(await store.webhooks.giveUpSome(webhook.id, 2), 0, 'it is enabled');
+    await store.webhooks.disable({ ...webhook, url: 'https://example.com/before-it-was-changed' }, 'gone', ms(5));
     for (const _ of [1, 2]) await store.webhooks.disable(webhook, 'gone', ms(6));
+    assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.disabled?.at, 6);
     const created = Array(3).fill('stream.created');
     assert.deepEqual(typesOf(await numbered(fixture)), [...created, 'webhook.disabled']);
     for (const given of [2, 1]) {

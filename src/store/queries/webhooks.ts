@@ -255,12 +255,13 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.updateTable('webhooks').set(status).where('id', '=', id),
     ),
 
-    /** Disables a webhook that is not disabled. It is due, so that its deliveries are given up by `giveUpSome`. */
-    disable: prepare((args: Id & { at: Milliseconds; reason: DisabledReason }) =>
+    /** Disables a webhook that is not disabled and has this URL. It is due, so that its deliveries are given up by `giveUpSome`. */
+    disable: prepare((args: Id & { url: string; at: Milliseconds; reason: DisabledReason }) =>
       db
         .updateTable('webhooks')
         .set({ disabled_at: args.at, disabled_reason: args.reason, resend_after: null, due_at: now })
         .where('id', '=', args.id)
+        .where('url', '=', args.url)
         .where('disabled_at', 'is', null),
     ),
 

@@ -72,8 +72,8 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       const { id, userId } = webhook;
       const queries = [changingOne(webhooks.change({ id, ...rowOfWebhookChange(change) }))];
       if (change.events !== undefined) queries.push(...subscriptions(id, userId, change.events));
-      // Deliveries that waited for an enabled webhook, or for a correct URL, are due now.
-      if ('disabled' in change || change.url !== undefined) queries.push(webhooks.wake({ id }));
+      // Deliveries may have become due while the webhook was disabled.
+      if ('disabled' in change) queries.push(webhooks.wake({ id }));
       return runner.change(queries, [receipt], DUE);
     },
 
@@ -126,7 +126,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       await runner.write(outcomes.flatMap((outcome) => settled(id, outcome)));
     },
 
-    async disable({ id, userId }, reason, at) {
+    async disable({ id, userId, url }, reason, at) {
       const event = {
         id: newEventId(),
         type: 'webhook.disabled',
@@ -138,11 +138,11 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       } as const;
       try {
         await runner.write(
-          [changingOne(webhooks.disable({ id, at, reason })), events.add(rowOfEvent(event))],
+          [changingOne(webhooks.disable({ id, url, at, reason })), events.add(rowOfEvent(event))],
           DUE.announce,
         );
       } catch (error) {
-        // Another request disabled or deleted the webhook in the meantime.
+        // Another request disabled or deleted the webhook in the meantime, or gave it another URL.
         if (!(error instanceof Unchanged)) throw error;
       }
     },
