@@ -37,7 +37,10 @@ export interface ObjectStore extends AsyncDisposable {
   putFile(name: string, path: string, call?: ObjectCall): Promise<void>;
   /** Stores bytes. Resolves once the object is durable. */
   put(name: string, bytes: Uint8Array, call?: ObjectCall): Promise<void>;
-  /** Reads a range of an object, or all of it. Undefined when there is no such object. A range that reaches beyond the end is an error. */
+  /**
+   * Reads a range of an object, or all of one of up to 8 MiB. Undefined when there is no such object. A range that reaches beyond the end
+   * is an error.
+   */
   get(name: string, span?: ByteSpan, call?: ObjectCall): Promise<Uint8Array | undefined>;
   /** Looks up the size of an object. Undefined when there is no such object. */
   head(name: string, call?: ObjectCall): Promise<ObjectHead | undefined>;

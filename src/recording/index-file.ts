@@ -39,6 +39,12 @@ export const WHOLE_INDEX = 'index';
 /** The name of a volume. @param volume the number of its period */
 export const volumeName = (renditionId: string, volume: number): string => `${renditionId}.${volume}.mp4`;
 
+/**
+ * The largest index that is read, all its files together. Readers have it in memory as a whole. A day of six renditions with B-frames takes
+ * 105 MiB.
+ */
+export const MAX_INDEX_BYTES = 256 * 1024 * 1024;
+
 const TYPES = ['init', 'segment', 'part', 'segment_end', 'sync', 'end', 'picture'] as const;
 const PART_TYPE = TYPES.indexOf('part');
 const PICTURE_KINDS = ['poster', 'tile'] as const;

@@ -83,7 +83,7 @@ export class RecordingLibrary implements Library {
     this.#shelf = { reader: options.reader, movies: new VirtualMp4s(), stills: new Stills(options.makeStill) };
   }
 
-  async open(path: MediaPath, isStored = false): Promise<OpenRecording | undefined> {
+  async open(path: MediaPath, isStored = false, address = ''): Promise<OpenRecording | undefined> {
     const known = this.#open.get(path);
     const recorder = this.#options.recorders.running(path);
     if (known !== undefined && (known.hasEnded || (recorder !== undefined && known.isOf(recorder)))) {
@@ -95,7 +95,7 @@ export class RecordingLibrary implements Library {
       const source = { epoch, targetDurationS, recording: recorder, mayGrow: true };
       return this.#keep(path, new OpenRecording(path, source, this.#shelf));
     }
-    const opening = this.#opening.get(path) ?? this.#load(path, isStored);
+    const opening = this.#opening.get(path) ?? this.#load(path, isStored, address);
     this.#opening.set(path, opening);
     try {
       return await opening;
@@ -123,8 +123,8 @@ export class RecordingLibrary implements Library {
     this.#open.delete(path);
   }
 
-  async #load(path: MediaPath, isStored: boolean): Promise<OpenRecording | undefined> {
-    const found = await this.#options.reader.index(path, isStored);
+  async #load(path: MediaPath, isStored: boolean, address: string): Promise<OpenRecording | undefined> {
+    const found = await this.#options.reader.index(path, isStored, address);
     if (found === undefined) return undefined;
     const { epoch, targetDurationS } = found.manifest;
     const recording = { index: new RecordingIndex(found.index) };

@@ -201,7 +201,8 @@ export interface Library {
    * Opens a recording. Undefined when neither this machine nor the object store has it. The result is shared by all who open the same one,
    * and need not be closed.
    * @param isStored whether the object store is known to have all of it, so that an earlier state of it must not be used
+   * @param address the address of the viewer. Networks take turns to have long indexes fetched
    * @throws {MillraceError} `recording_unavailable` when it cannot be read now
    */
-  open(path: MediaPath, isStored?: boolean): Promise<Recorded | undefined>;
+  open(path: MediaPath, isStored?: boolean, address?: string): Promise<Recorded | undefined>;
 }

@@ -74,7 +74,7 @@ export class VirtualMp4s {
     if (request === undefined) return undefined;
     const { from, until } = request.span;
     const key = [source.path, rendition, from, until].join();
-    const make = () => this.#make(key, source, request);
+    const make = () => this.#make(key, source, request, address);
     // Another viewer may have made it while this one waited for its turn.
     const opened = this.#maps.get(key) ?? (await inTurn(async () => this.#maps.get(key) ?? (await make())));
     if (opened === undefined) return undefined;
@@ -87,9 +87,15 @@ export class VirtualMp4s {
     });
   }
 
-  async #make(key: string, source: MovieSource, request: MovieRequest): Promise<MovieFile | undefined> {
+  async #make(
+    key: string,
+    source: MovieSource,
+    request: MovieRequest,
+    address: string,
+  ): Promise<MovieFile | undefined> {
     const making =
-      this.#making.get(key) ?? source.reader.movie(source.path, request).finally(() => this.#making.delete(key));
+      this.#making.get(key) ??
+      source.reader.movie(source.path, request, address).finally(() => this.#making.delete(key));
     this.#making.set(key, making);
     const movie = await making;
     if (movie !== undefined) {

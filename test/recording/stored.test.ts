@@ -103,8 +103,8 @@ test('a recording in the bucket is the same on a machine that has nothing of it'
   const stored = (await elsewhere.open(studio.path))!;
   assert.deepEqual(
     server.requests.map(({ name }) => name.split('/')[1]),
-    ['manifest.json', 'index'],
-    'opening takes two requests',
+    ['manifest.json', 'index', 'index'],
+    'opening takes three requests',
   );
   assert.deepEqual(await allOf(stored), original);
   assert.deepEqual([stored.isRunning, stored.extent.durationS > 44], [false, true]);

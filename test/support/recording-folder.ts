@@ -5,8 +5,10 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newMediaPath } from '#domain/ids.ts';
+import { initSegment } from '#media/mp4/init-segment.ts';
 import { encodeRecord, indexName, volumeName, WHOLE_INDEX } from '#recording/index-file.ts';
 import type { TrackDescription } from '#recording/index-record.ts';
+import { videoTrack } from './hls-feed.ts';
 
 const TRACK: TrackDescription = {
   kind: 'video',
@@ -18,6 +20,8 @@ const TRACK: TrackDescription = {
   declaredFrameRate: 30,
   videoRange: undefined,
 };
+
+const INIT = initSegment(videoTrack());
 
 /** When the first recorded frame was shown. */
 export const RECORDED_FROM_MS = 1_794_000_000_000;
@@ -52,7 +56,7 @@ export class WrittenRecording {
   period(volumeBytes = 1000): number {
     const period = this.#periods++;
     const records = this.renditions.flatMap((id, rendition) => {
-      const init = { type: 'init', rendition, id, number: 0, track: TRACK, bytes: new Uint8Array(10) } as const;
+      const init = { type: 'init', rendition, id, number: 0, track: TRACK, bytes: INIT } as const;
       const segment = { type: 'segment', rendition, number: period, volume: period, offset: 100, init: 0 } as const;
       const flags = { discontinuity: false, independent: true };
       const startTicks = (90 * period * PERIOD_MS) | 0;

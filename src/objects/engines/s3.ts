@@ -19,7 +19,7 @@ import {
   type ObjectStore,
   ObjectStoreError,
 } from '#objects/objects.ts';
-import { answerOf, MAX_OBJECT_BYTES, type S3Answer } from './s3/answer.ts';
+import { answerOf, type S3Answer } from './s3/answer.ts';
 import { encodedPath, encodedQuery, type Signer, signedHeaders, UNSIGNED_PAYLOAD } from './s3/signature.ts';
 import { MalformedXml, readXml, textOf } from './s3/xml.ts';
 
@@ -232,8 +232,7 @@ export class S3Store implements ObjectStore {
         body: (body?.content() ?? null) as Uint8Array | null,
         signal,
       });
-      const maxBytes = range ? range.until - range.from : name === undefined ? 0 : MAX_OBJECT_BYTES;
-      return await answerOf(what, answer, maxBytes);
+      return await answerOf(what, answer, range ? range.until - range.from : 0);
     } catch (error) {
       call?.signal?.throwIfAborted();
       if (error instanceof ObjectStoreError) return error;

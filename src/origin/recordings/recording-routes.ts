@@ -269,7 +269,7 @@ class RecordingAnswers {
         const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(request.ip, ask, signal) : ask());
         return await elsewhere.pass(reply, { origin, added, signal, inTurn });
       }
-      const recorded = await library.open(recording.path, recording.isStored);
+      const recorded = await library.open(recording.path, recording.isStored, request.ip);
       if (recorded === undefined) throw gone();
       return await answer(recorded, signal);
     });

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
+import { FairTurns } from '#lib/fair-turns.ts';
 import { atMostEntries } from '#lib/lru-limit.ts';
 import { type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
@@ -22,6 +23,14 @@ const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
 const MAX_SIZES = 20_000;
 /** The most blocks that are fetched at the same time. Further reads are refused, so that memory stays bounded while the bucket hangs. */
 const MAX_FETCHES = 128;
+/**
+ * The most indexes that are fetched and parsed at the same time. That of a day may have 105 MiB, of which this process has one copy, either
+ * in the main thread or in the thread that parses it.
+ */
+const MAX_INDEXES = 2;
+/** The most requests that wait for an index, and for how long. Further ones are refused. */
+const MAX_WAITING = 200;
+const LONGEST_WAIT_MS = 15_000;
 
 /**
  * How long the index of a recording that has not ended is used before it is read again. The machine that wrote it is away, perhaps for
@@ -50,6 +59,9 @@ export class BucketFileReader implements RecordingFileReader {
   readonly #unfinished = new LRUCache<MediaPath, Found & { readonly at: number }>(atMostEntries(MAX_UNFINISHED));
   readonly #clock: Clock;
   readonly #sizes = new LRUCache<string, number>(atMostEntries(MAX_SIZES));
+  readonly #turns: FairTurns;
+  /** Recordings whose indexes are being fetched and parsed. */
+  readonly #reading = new Map<MediaPath, Promise<void>>();
   /** Blocks that are being fetched, for all that wait for them. */
   readonly #fetches = new Map<string, Promise<Uint8Array>>();
 
@@ -57,23 +69,34 @@ export class BucketFileReader implements RecordingFileReader {
     this.#local = local;
     this.#clock = clock;
     this.#bucket = bucket;
+    this.#turns = new FairTurns({
+      atOnce: MAX_INDEXES,
+      waiting: MAX_WAITING,
+      longestWaitMs: LONGEST_WAIT_MS,
+      refusal: tooMany,
+    });
   }
 
-  async index(path: MediaPath, isStored: boolean): Promise<ReadAnswers['index']> {
+  async index(path: MediaPath, isStored: boolean, address: string): Promise<ReadAnswers['index']> {
     const local = await this.#local.index(path);
     if (local !== undefined) return local;
     const now = this.#clock.monotonic();
     const known = this.#unfinished.get(path);
     if (known !== undefined && !isStored && now - known.at < UNFINISHED_MS) return known;
-    return await available(async () => {
+    return await this.#inTurn(path, address, async () => {
       const manifest = await this.#bucket.get(`${path}/${MANIFEST_NAME}`);
-      const files = manifest === undefined ? [] : await readStoredIndex(this.#bucket, path);
-      if (manifest === undefined || files.length === 0) return undefined;
-      const index = await this.#local.parse(path, files);
+      if (manifest === undefined) return undefined;
+      const index = (await this.#local.parse(path, undefined)) ?? (await this.#parseStored(path));
+      if (index === undefined) return undefined;
       const found: Found = { index, manifest: JSON.parse(Buffer.from(manifest).toString()) as Manifest };
       if (!index.hasEnded) this.#unfinished.set(path, { ...found, at: now });
       return found;
     });
+  }
+
+  async #parseStored(path: MediaPath): Promise<ReadAnswers['parse']> {
+    const files = await readStoredIndex(this.#bucket, path);
+    return files.length === 0 ? undefined : await this.#local.parse(path, files);
   }
 
   async read(path: MediaPath, name: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -86,12 +109,30 @@ export class BucketFileReader implements RecordingFileReader {
     return await available(() => this.#assemble(`${path}/${name}`, from, until, signal));
   }
 
-  async movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined> {
-    const local = await this.#local.movie(path, request);
-    if (local !== undefined) return local;
-    return await available(async () => {
+  async movie(path: MediaPath, request: MovieRequest, address: string): Promise<MovieFile | undefined> {
+    const known = await this.#local.storedMovie(path, request, undefined);
+    if (known !== undefined) return known.movie;
+    return await this.#inTurn(path, address, async () => {
+      // Another viewer may have fetched the index while this one waited.
+      const kept = await this.#local.storedMovie(path, request, undefined);
+      if (kept !== undefined) return kept.movie;
       const files = await readStoredIndex(this.#bucket, path);
-      return files.length === 0 ? undefined : await this.#local.movie(path, request, files);
+      return files.length === 0 ? undefined : (await this.#local.storedMovie(path, request, files))?.movie;
+    });
+  }
+
+  /** Waits for a turn, and then runs work that fetches and parses an index. Such work for the same recording is done one after another. */
+  async #inTurn<Answer>(path: MediaPath, address: string, work: () => Promise<Answer>): Promise<Answer> {
+    return await this.#turns.run(address, async () => {
+      for (let other = this.#reading.get(path); other !== undefined; other = this.#reading.get(path)) await other;
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#reading.set(path, promise);
+      try {
+        return await available(work);
+      } finally {
+        this.#reading.delete(path);
+        resolve();
+      }
     });
   }
 
@@ -120,10 +161,7 @@ export class BucketFileReader implements RecordingFileReader {
     let fetch = this.#fetches.get(key);
     if (fetch === undefined) {
       if (this.#fetches.size >= MAX_FETCHES) {
-        throw new MillraceError(
-          'recording_unavailable',
-          'Too many reads of recordings wait for the bucket; try again in a moment.',
-        );
+        throw tooMany();
       }
       fetch = this.#fetch(object, number)
         .then((block) => {
@@ -147,6 +185,13 @@ export class BucketFileReader implements RecordingFileReader {
     if (block === undefined) throw new MillraceError('recording_unavailable', 'A file of the recording is missing.');
     return block;
   }
+}
+
+function tooMany(): MillraceError {
+  return new MillraceError(
+    'recording_unavailable',
+    'Too many reads of recordings wait for the bucket; try again in a moment.',
+  );
 }
 
 async function available<Answer>(read: () => Promise<Answer>): Promise<Answer> {

@@ -15,8 +15,8 @@ export interface ReaderJob {
 export type ReadRequest =
   /** The index of a recording, which may still be running. */
   | { readonly type: 'index'; readonly path: string }
-  /** Parses index files that are not on this machine. */
-  | { readonly type: 'parse'; readonly path: string; readonly files: readonly Uint8Array[] }
+  /** The index of a recording that is not on this machine. */
+  | { readonly type: 'parse'; readonly path: string; readonly files: StoredFiles }
   /** A span of a file of a recording, the end excluded. */
   | {
       readonly type: 'file';
@@ -29,20 +29,26 @@ export type ReadRequest =
   | {
       readonly type: 'movie';
       readonly path: string;
-      /** The index files of the recording, in order. Undefined when they are on this machine. */
-      readonly files?: readonly Uint8Array[] | undefined;
+      readonly files: StoredFiles;
       readonly movie: MovieRequest;
     };
+
+/**
+ * The index files of a recording in the bucket, in order, which are handed over to the thread. It keeps those of recordings that have ended
+ * for a while. Undefined: those on this machine, or those that the thread has kept.
+ */
+export type StoredFiles = readonly Uint8Array<ArrayBuffer>[] | undefined;
 
 /** The type of the answer to each type of request. */
 export interface ReadAnswers {
   /** Undefined when there are no files of the recording. */
   readonly index: { readonly index: IndexData; readonly manifest: Manifest } | undefined;
-  readonly parse: IndexData;
+  /** Undefined when the thread has not kept the files. */
+  readonly parse: IndexData | undefined;
   /** Undefined when there is no such file, or it is shorter. */
   readonly file: Uint8Array<ArrayBuffer> | undefined;
-  /** Undefined when there is nothing to show. */
-  readonly movie: MovieFile | undefined;
+  /** Undefined when there are no files of the recording here. Its `movie` is undefined when there is nothing to show. */
+  readonly movie: { readonly movie: MovieFile | undefined } | undefined;
 }
 
 /** The answer to the request with the same number, or why there is none. */

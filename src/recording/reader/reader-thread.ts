@@ -45,7 +45,11 @@ export class ReaderThread implements AsyncDisposable {
       this.#pending.set(number, { resolve: resolve as Pending['resolve'], reject, timer: timer.unref() });
       try {
         this.#worker ??= this.#start();
-        this.#worker.postMessage({ number, request });
+        const files = 'files' in request ? (request.files ?? []) : [];
+        this.#worker.postMessage(
+          { number, request },
+          files.map(({ buffer }) => buffer),
+        );
       } catch (error) {
         this.#settle(number, unreadable(String(error))); // the system has no thread left
       }

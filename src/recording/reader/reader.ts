@@ -5,8 +5,7 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
-import type { IndexData } from '#recording/recording-index.ts';
-import type { ReadAnswers, ReaderJob } from './protocol.ts';
+import type { ReadAnswers, ReaderJob, StoredFiles } from './protocol.ts';
 import { ReaderThread } from './reader-thread.ts';
 
 /** Reads files of recordings, wherever they are. */
@@ -14,9 +13,10 @@ export interface RecordingFileReader {
   /**
    * Reads the index of a recording and its manifest. Undefined when there is no such recording.
    * @param isStored whether the object store is known to have all of it, so that an earlier state of it must not be used
+   * @param address the address of the viewer. Networks take turns where an index has to be fetched
    * @throws {MillraceError} `recording_unavailable` when they cannot be read now
    */
-  index(path: MediaPath, isStored: boolean): Promise<ReadAnswers['index']>;
+  index(path: MediaPath, isStored: boolean, address: string): Promise<ReadAnswers['index']>;
   /**
    * Reads the bytes of a file from `from` to `until`, the end excluded. The result belongs to the caller.
    * @param name the name of the file in the folder of the recording
@@ -25,9 +25,10 @@ export interface RecordingFileReader {
   read(path: MediaPath, name: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array>;
   /**
    * Makes the head of an MP4 of a recording. Undefined when there is no frame in the span that the request names.
+   * @param address as in {@link index}
    * @throws {MillraceError} `recording_unavailable` when the index cannot be read now
    */
-  movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined>;
+  movie(path: MediaPath, request: MovieRequest, address: string): Promise<MovieFile | undefined>;
 }
 
 /**
@@ -58,13 +59,20 @@ export class LocalFileReader implements RecordingFileReader, AsyncDisposable {
     return bytes;
   }
 
-  /** @param files the index files of a recording that is not on this machine, in order */
-  movie(path: MediaPath, request: MovieRequest, files?: readonly Uint8Array[]): Promise<MovieFile | undefined> {
+  async movie(path: MediaPath, request: MovieRequest): Promise<MovieFile | undefined> {
+    return (await this.storedMovie(path, request, undefined))?.movie;
+  }
+
+  /**
+   * Makes the head of an MP4 of a recording that may not be on this machine. Undefined when `files` is, and the index is neither on this
+   * machine nor kept.
+   */
+  storedMovie(path: MediaPath, request: MovieRequest, files: StoredFiles): Promise<ReadAnswers['movie']> {
     return this.#indexes.ask({ type: 'movie', path, movie: request, files });
   }
 
-  /** Parses the index files of a recording that is not on this machine, in order. */
-  parse(path: MediaPath, files: readonly Uint8Array[]): Promise<IndexData> {
+  /** Returns the index of a recording that is not on this machine. Undefined when `files` is, and the index was not kept. */
+  parse(path: MediaPath, files: StoredFiles): Promise<ReadAnswers['parse']> {
     return this.#indexes.ask({ type: 'parse', path, files });
   }
 }

@@ -5,13 +5,27 @@
 import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
+import { LRUCache } from 'lru-cache';
+import { encodeRecord, MAX_INDEX_BYTES } from '#recording/index-file.ts';
 import { makeMovie } from '#recording/movie-file.ts';
 import { readIndex } from '#recording/recording-index.ts';
 import { readIndexFiles, readIndexOf } from '#recording/recovery.ts';
 import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
-import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
+import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest, StoredFiles } from './protocol.ts';
 
 const { folder } = workerData as ReaderJob;
+
+/** How long the index of a recording in the bucket is kept after it was read. */
+const KEPT_MS = 600_000;
+/** The last record of a recording that has ended. */
+const END = encodeRecord({ type: 'end' });
+/** The index files of ended recordings that are in the bucket, which never change. Every MP4 needs those of its recording. */
+const kept = new LRUCache<string, readonly Uint8Array[]>({
+  maxSize: MAX_INDEX_BYTES,
+  sizeCalculation: (files) => files.reduce((sum, { length }) => sum + length, 1),
+  ttl: KEPT_MS,
+  ttlAutopurge: true,
+});
 
 parentPort?.on('message', (message: { number: number; request: ReadRequest } | 'close') => {
   if (message === 'close') {
@@ -35,18 +49,33 @@ function answer(request: ReadRequest, transfer: ArrayBuffer[]): ReadAnswers[Read
     case 'index':
       return findIndex(join(folder, request.path));
     case 'parse':
-      return readIndex(request.files).data;
+      return parse(request.path, request.files);
     case 'file': {
       const bytes = readSpan(join(folder, request.path, request.name), request.from, request.until);
       if (bytes !== undefined) transfer.push(bytes.buffer);
       return bytes;
     }
     case 'movie': {
-      const movie = makeMovie(request.files ?? readIndexFiles(join(folder, request.path)), request.movie);
+      const local = request.files === undefined ? readIndexFiles(join(folder, request.path)) : [];
+      const files = local.length > 0 ? local : known(request.path, request.files);
+      if (files === undefined) return undefined;
+      const movie = makeMovie(files, request.movie);
       if (movie !== undefined) transfer.push(movie.head.buffer);
-      return movie;
+      return { movie };
     }
   }
+}
+
+function parse(path: string, stored: StoredFiles): ReadAnswers['parse'] {
+  const files = known(path, stored);
+  return files && readIndex(files).data;
+}
+
+/** The files of a recording that is not on this machine: those that were handed over, or those that were kept. */
+function known(path: string, stored: StoredFiles): readonly Uint8Array[] | undefined {
+  const last = stored?.at(-1);
+  if (last !== undefined && Buffer.compare(last.subarray(-END.length), END) === 0) kept.set(path, stored!);
+  return stored ?? kept.get(path);
 }
 
 function findIndex(recording: string): ReadAnswers['index'] {

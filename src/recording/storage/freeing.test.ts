@@ -5,6 +5,8 @@ import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
 import { systemClock } from '#lib/clock.ts';
 import { openBucket } from '#objects/engines.ts';
+import type { ObjectStore } from '#objects/objects.ts';
+import { MAX_INDEX_BYTES } from '#recording/index-file.ts';
 import { readIndex } from '#recording/recording-index.ts';
 import { readIndexFiles } from '#recording/recovery.ts';
 import { startObjectServer } from '#test/support/object-server.ts';
@@ -127,6 +129,19 @@ test('a recording whose machine died is opened by the index files that reached t
   const index = readIndex(await readStoredIndex(bucket, recording.path));
   assert.deepEqual([index.hasEnded, index.lastNumber], [false, 5]);
   assert.deepEqual(await readStoredIndex(bucket, 'nothing'), []);
+});
+
+test('a long index is read in pieces, and one that is larger than readers take is refused', async (t) => {
+  const { server, bucket, recording } = await setUp(t);
+  const index = Buffer.alloc(33 * 1024 * 1024, 'records ');
+  server.objects.set(`${recording.path}/index`, index);
+  const [read, ...others] = await readStoredIndex(bucket, recording.path);
+  assert.equal(others.length, 0);
+  assert.equal(Buffer.compare(read!, index), 0);
+  assert.equal(server.requests.filter(({ method }) => method === 'GET').length, 3);
+  const head = async (name: string) => ({ name, sizeBytes: MAX_INDEX_BYTES + 1 });
+  const huge = { head, get: () => assert.fail('it is not read') } as Partial<ObjectStore> as ObjectStore;
+  await assert.rejects(readStoredIndex(huge, recording.path), { name: 'ObjectStoreError' });
 });
 
 test('a folder is removed as a whole, and what a killed process has left of one is found', async (t) => {

@@ -1,35 +1,56 @@
 /**
  * Reads the index of a recording from the bucket.
  */
-import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
-import { indexName, WHOLE_INDEX } from '#recording/index-file.ts';
+import { type ObjectCall, type ObjectHead, type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
+import { indexName, MAX_INDEX_BYTES, WHOLE_INDEX } from '#recording/index-file.ts';
 import { periodOf } from './upload-plan.ts';
 
+/** The most bytes that one request reads. Each request has a time limit of its own, so that a long index arrives through a slow link, too. */
+const PIECE_BYTES = 16 * 1024 * 1024;
+
 /**
- * The index files of a recording in the bucket, in order: that of the whole recording, which takes one request, or those of its periods.
- * Empty when the bucket has none. A recording whose machine died has no whole index, and its periods are returned up to the first that is
- * missing.
- * @throws {ObjectStoreError} when the bucket fails; the signal's reason
+ * The index files of a recording in the bucket, in order: that of the whole recording, or those of its periods. Empty when the bucket has
+ * none. A recording whose machine died has no whole index, and its periods are returned up to the first that is missing. Each file is in a
+ * buffer of its own, which the caller may hand over to a thread.
+ * @throws {ObjectStoreError} when the bucket fails, or the index is larger than {@link MAX_INDEX_BYTES}; the signal's reason
  */
 export async function readStoredIndex(
   bucket: ObjectStore,
   path: string,
   call?: ObjectCall,
-): Promise<readonly Uint8Array[]> {
-  const whole = await bucket.get(`${path}/${WHOLE_INDEX}`, undefined, call);
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
+  const head = await bucket.head(`${path}/${WHOLE_INDEX}`, call);
+  const whole = head && (await readObject(bucket, head, call));
   if (whole !== undefined) return [whole];
-  const periods: number[] = [];
-  for await (const { name } of bucket.list(`${path}/${WHOLE_INDEX}.`, call)) {
-    const period = periodOf(name.slice(path.length + 1));
-    if (period !== undefined && name === `${path}/${indexName(period)}`) periods.push(period);
+  const periods = new Map<number, ObjectHead>();
+  for await (const object of bucket.list(`${path}/${WHOLE_INDEX}.`, call)) {
+    const period = periodOf(object.name.slice(path.length + 1));
+    if (period !== undefined && object.name === `${path}/${indexName(period)}`) periods.set(period, object);
   }
-  const files: Uint8Array[] = [];
-  for (const [at, period] of periods.sort((one, other) => one - other).entries()) {
-    // Files go to the bucket in any order. An index file after a missing one may refer to renditions that no record describes.
-    if (period !== at) break;
-    const bytes = await bucket.get(`${path}/${indexName(period)}`, undefined, call);
+  const files: Uint8Array<ArrayBuffer>[] = [];
+  // Files go to the bucket in any order. An index file after a missing one may refer to renditions that no record describes.
+  for (let object = periods.get(0); object !== undefined; object = periods.get(files.length)) {
+    const bytes = await readObject(bucket, object, call);
     if (bytes === undefined) break;
     files.push(bytes);
   }
   return files;
+}
+
+/** Reads an object in pieces. Undefined when it was deleted in the meantime. */
+async function readObject(
+  bucket: ObjectStore,
+  { name, sizeBytes }: ObjectHead,
+  call: ObjectCall | undefined,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (sizeBytes > MAX_INDEX_BYTES) {
+    throw new ObjectStoreError(`GET ${name}: an index of ${sizeBytes} bytes`, { isTemporary: false });
+  }
+  const bytes = new Uint8Array(sizeBytes);
+  for (let from = 0; from < sizeBytes; from += PIECE_BYTES) {
+    const piece = await bucket.get(name, { from, until: Math.min(sizeBytes, from + PIECE_BYTES) }, call);
+    if (piece === undefined) return undefined;
+    bytes.set(piece, from);
+  }
+  return bytes;
 }

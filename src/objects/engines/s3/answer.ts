@@ -5,10 +5,8 @@ import type { Dispatcher } from 'undici';
 import { ObjectStoreError } from '#objects/objects.ts';
 import { MalformedXml, readXml, textOf } from './xml.ts';
 
-/** The largest object that is read as a whole. The index of a day with six renditions has about a third of this size. */
-export const MAX_OBJECT_BYTES = 256 * 1024 * 1024;
-/** The largest answer that is not an object: a list of a thousand names. */
-const MAX_XML_BYTES = 8 * 1024 * 1024;
+/** The largest answer to a request without a range: an object that is read as a whole, or a list of a thousand names. */
+const MAX_WHOLE_BYTES = 8 * 1024 * 1024;
 
 /** Error codes of refusals after which repeating the call may help. Those with a status of 500 and above are not listed. */
 const TEMPORARY = new Set([
@@ -73,16 +71,16 @@ export class S3Answer {
 /**
  * Reads an answer.
  * @param what the operation and the object, for errors
- * @param maxBytes the largest expected size of an object or range. Lists and errors have a limit of their own
+ * @param rangeBytes the size of the requested range. 0 when none was requested
  * @throws {ObjectStoreError} when the answer is larger; the errors of undici when it does not arrive completely
  */
 export async function answerOf(
   what: string,
   { statusCode, headers, body }: Dispatcher.ResponseData,
-  maxBytes: number,
+  rangeBytes: number,
 ): Promise<S3Answer> {
   const isHead = what.startsWith('HEAD');
-  const limit = statusCode < 300 ? Math.max(maxBytes, MAX_XML_BYTES) : MAX_XML_BYTES;
+  const limit = statusCode < 300 ? Math.max(rangeBytes, MAX_WHOLE_BYTES) : MAX_WHOLE_BYTES;
   const announced = isHead ? 0 : (lengthOf(headers) ?? 0);
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
