@@ -28,8 +28,12 @@ export interface PartCollector {
 
 /** Takes only the totals of parts. Sizes of samples, which are most of a long index, are skipped. */
 export interface PartTotals {
-  /** Adds a part. @param durationTicks the sum of the durations of its samples */
-  total(rendition: number, part: Pick<PartRecord, 'sizeBytes'>, samples: number, durationTicks: number): void;
+  /**
+   * Adds a part.
+   * @param durationTicks the sum of the durations of its samples
+   * @returns false to end before this part
+   */
+  total(rendition: number, part: Pick<PartRecord, 'sizeBytes'>, samples: number, durationTicks: number): boolean;
 }
 
 /** The name of the index file of a period. Volumes with the same number belong to it. */
@@ -162,7 +166,7 @@ function collectPart(reader: NumberReader, parts: PartCollector): boolean {
   return true;
 }
 
-/** Reads the totals of a part. @returns false when it does not have the format of this version */
+/** Reads the totals of a part. @returns false when it does not have the format of this version, or is not taken */
 function totalPart(reader: NumberReader, parts: PartTotals): boolean {
   reader.number(); // the type of the record
   const [rendition, sizeBytes] = [reader.number(), reader.number()];
@@ -172,8 +176,7 @@ function totalPart(reader: NumberReader, parts: PartTotals): boolean {
   reader.skip(count); // sizes
   const durationTicks = form & SAME_DURATION ? count * reader.number() : reader.sum(count);
   if (reader.isTorn) return false;
-  parts.total(rendition, { sizeBytes }, count, durationTicks);
-  return true;
+  return parts.total(rendition, { sizeBytes }, count, durationTicks);
 }
 
 function capacityOf(record: IndexRecord): number {

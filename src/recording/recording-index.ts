@@ -257,7 +257,7 @@ export class RecordingIndex {
   /** Adds a record. One of a rendition that has no init segment is ignored. */
   apply(record: KeptRecord): void {
     if (record.type === 'end') {
-      for (const rendition of this.renditions) closeSegment(rendition);
+      this.closeSegments();
       this.hasEnded = true;
       return;
     }
@@ -284,6 +284,11 @@ export class RecordingIndex {
     }
   }
 
+  /** Closes segments without an end, because the process was killed. They count as complete. */
+  closeSegments(): void {
+    for (const rendition of this.renditions) closeSegment(rendition);
+  }
+
   #renditionOf({ rendition, id }: InitRecord): RecordedRendition | undefined {
     if (rendition === this.renditions.length) {
       const totals = { sizeBytes: 0, durationS: 0, samples: 0, sampleTicks: 0, peakBps: 0 };
@@ -308,15 +313,17 @@ export interface IndexData {
 export function readIndex(files: readonly Uint8Array[]): RecordingIndex {
   const index = new RecordingIndex();
   const parts: PartTotals = {
-    total: (rendition, { sizeBytes }, samples, durationTicks) =>
-      index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks }),
+    total: (rendition, { sizeBytes }, samples, durationTicks) => {
+      index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks });
+      return true;
+    },
   };
   const visit = (record: IndexRecord): void => {
     if (record.type === 'part') index.apply(partSize(record));
     else if (record.type !== 'sync') index.apply(record);
   };
   for (const bytes of files) readRecords(bytes, visit, parts);
-  for (const rendition of index.renditions) closeSegment(rendition);
+  index.closeSegments();
   return index;
 }
 

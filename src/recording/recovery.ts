@@ -1,7 +1,8 @@
 /**
  * Recovery: repairs the files of a recording after its process or its machine died. Runs in the writer thread, before anything is appended.
  *
- * Everything before the last `sync` record of an index file is durable and is trusted. Of the records after it, a part is adopted only if
+ * Everything before the last `sync` record of an index file is durable and is trusted, as far as the volumes that are there have the length
+ * for it: in a copy of a running recording, an index file may be newer than its volumes. Of the records after it, a part is adopted only if
  * all records before it were adopted, and its bytes have the CRC that its record states. Everything else is cut off, so that a torn part is
  * never shown.
  */
@@ -22,19 +23,22 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
-import { encodeRecord, indexName, readRecords, volumeName, WHOLE_INDEX } from './index-file.ts';
-import type { IndexRecord, SegmentRecord } from './index-record.ts';
-import { type RecordingIndex, readIndex } from './recording-index.ts';
+import { encodeRecord, indexName, type PartTotals, readRecords, volumeName, WHOLE_INDEX } from './index-file.ts';
+import type { IndexRecord, PartRecord, SegmentRecord } from './index-record.ts';
+import { partSize, RecordingIndex, readIndex } from './recording-index.ts';
 
 /** A recording after recovery. */
 export interface Recovered {
   readonly index: RecordingIndex;
   /** The number after the largest one that a period of the recording has. 0 when it has none. */
   readonly nextPeriod: number;
+  /** The size of the index files of its periods together. */
+  readonly indexBytes: number;
 }
 
 const INDEX_NAME = /^index\.(\d{1,9})$/;
 const VOLUME_NAME = /^.+\.(\d{1,9})\.mp4$/;
+const SYNC = encodeRecord({ type: 'sync' });
 
 /**
  * Repairs the files of a recording, and reads its index. A folder without an index is an empty recording.
@@ -45,12 +49,13 @@ export function recover(folder: string): Recovered {
   const whole = names.includes(WHOLE_INDEX) ? readWhole(folder) : undefined;
   if (whole !== undefined) {
     for (const name of names) if (INDEX_NAME.test(name)) rmSync(join(folder, name));
-    return { index: whole, nextPeriod: nextPeriodAfter(names) };
+    return { index: whole, nextPeriod: nextPeriodAfter(names), indexBytes: 0 };
   }
   const adopted = new Adoption(folder);
   for (const period of periodsOf(names)) adopted.takeFile(period);
   adopted.cutVolumes(names);
-  return { index: readIndex(adopted.files), nextPeriod: nextPeriodAfter(names) };
+  adopted.index.closeSegments();
+  return { index: adopted.index, nextPeriod: nextPeriodAfter(names), indexBytes: adopted.indexBytes };
 }
 
 /**
@@ -110,8 +115,9 @@ export function syncFolder(folder: string): void {
 }
 
 /** Adopts the records of the index files, one file after another, up to the first record whose media is missing or damaged. */
-class Adoption {
-  readonly files: Uint8Array[] = [];
+class Adoption implements PartTotals {
+  readonly index = new RecordingIndex();
+  indexBytes = 0;
   readonly #folder: string;
   readonly #ids = new Map<number, string>();
   /** Where the newest adopted part of each rendition ends. */
@@ -120,6 +126,10 @@ class Adoption {
   readonly #volumes = new Map<string, number>();
   /** The volumes of records that were adopted and are not known to be durable. */
   readonly #unsynced = new Set<string>();
+  /** The sizes of the volumes on the disk. -1 for those that are not there. */
+  readonly #sizes = new Map<string, number>();
+  /** Whether a volume was shorter than a durable record says, so that this is a copy that was made while the recording ran. */
+  #isTornCopy = false;
   /** Whether all records so far were adopted. After one that was not, only records before a `sync` record are. */
   #isComplete = true;
 
@@ -131,20 +141,46 @@ class Adoption {
     const path = join(this.#folder, indexName(period));
     const bytes = readFileSync(path);
     const durableBytes = endOfLastSync(bytes);
-    let takenBytes = 0;
-    readRecords(bytes, (record, end) => {
-      if (end > durableBytes && (!this.#isComplete || !this.#isTrue(record))) this.#isComplete = false;
-      else {
-        const volume = this.#note(record);
-        if (end > durableBytes && volume !== undefined) this.#unsynced.add(volume);
-        takenBytes = end;
-      }
-    });
+    const durable = bytes.subarray(0, durableBytes);
+    let takenBytes = readRecords(durable, (record) => void this.#adopt(record), this);
+    if (takenBytes < durableBytes) this.#isComplete = false;
+    else {
+      readRecords(bytes.subarray(durableBytes), (record, end) => {
+        this.#isComplete &&= this.#isTrue(record);
+        if (!this.#isComplete) return;
+        const volume = this.#adopt(record);
+        if (volume !== undefined) this.#unsynced.add(volume);
+        takenBytes = durableBytes + end;
+      });
+    }
     if (takenBytes < bytes.length) this.#isComplete = false;
-    this.files.push(bytes.subarray(0, takenBytes));
+    this.indexBytes += takenBytes;
     if (takenBytes === bytes.length && takenBytes === durableBytes) return;
     truncateSync(path, takenBytes);
     this.#confirm(path);
+  }
+
+  /** Adopts a part that its index file calls durable. @returns false when its volume is there, but too short for it */
+  total(
+    rendition: number,
+    { sizeBytes }: Pick<PartRecord, 'sizeBytes'>,
+    samples: number,
+    durationTicks: number,
+  ): boolean {
+    const end = this.#ends.get(rendition);
+    if (end !== undefined && !this.#mayHave(end.volume, end.at + sizeBytes)) return false;
+    this.#extend(rendition, sizeBytes);
+    this.index.apply({ type: 'part', rendition, sizeBytes, samples, durationTicks });
+    return true;
+  }
+
+  /** Whether a volume may have this length. One that is not there may be in the bucket, unless this is a copy without it. */
+  #mayHave(volume: string, sizeBytes: number): boolean {
+    const known = this.#sizes.get(volume) ?? sizeOf(join(this.#folder, volume));
+    this.#sizes.set(volume, known);
+    if (known >= sizeBytes || (known === -1 && !this.#isTornCopy)) return true;
+    this.#isTornCopy = true;
+    return false;
   }
 
   /**
@@ -165,7 +201,9 @@ class Adoption {
   }
 
   /** Adopts a record. Returns the volume that its bytes are in. */
-  #note(record: IndexRecord): string | undefined {
+  #adopt(record: IndexRecord): string | undefined {
+    if (record.type === 'part') this.index.apply(partSize(record));
+    else if (record.type !== 'sync') this.index.apply(record);
     if (record.type === 'init') this.#ids.set(record.rendition, record.id);
     if (record.type === 'segment') {
       const volume = this.#volumeOf(record);
@@ -173,10 +211,14 @@ class Adoption {
       this.#volumes.set(volume, record.offset);
       return volume;
     }
-    if (record.type !== 'part') return undefined;
-    const end = this.#ends.get(record.rendition);
+    return record.type === 'part' ? this.#extend(record.rendition, record.sizeBytes) : undefined;
+  }
+
+  /** Notes that a part was adopted. Returns its volume. */
+  #extend(rendition: number, sizeBytes: number): string | undefined {
+    const end = this.#ends.get(rendition);
     if (end === undefined) return undefined;
-    end.at += record.sizeBytes;
+    end.at += sizeBytes;
     this.#volumes.set(end.volume, end.at);
     return end.volume;
   }
@@ -204,7 +246,7 @@ class Adoption {
     this.#unsynced.clear();
     const file = openSync(path, 'a');
     try {
-      writeAll(file, encodeRecord({ type: 'sync' }));
+      writeAll(file, SYNC);
       fdatasyncSync(file);
     } finally {
       closeSync(file);
@@ -212,8 +254,9 @@ class Adoption {
   }
 }
 
-/** Where the last `sync` record ends. 0 when there is none. */
+/** Where the last `sync` record ends. 0 when there is none. The index file of a period that is over ends with one. */
 function endOfLastSync(bytes: Uint8Array): number {
+  if (Buffer.compare(bytes.subarray(-SYNC.length), SYNC) === 0) return bytes.length;
   let found = 0;
   readRecords(bytes, (record, end) => {
     if (record.type === 'sync') found = end;

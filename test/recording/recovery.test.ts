@@ -18,7 +18,9 @@ import fc from 'fast-check';
 import { ticks } from '#lib/units.ts';
 import { initSegment } from '#media/mp4/init-segment.ts';
 import type { Track } from '#media/track.ts';
+import { extentOf } from '#recording/extent.ts';
 import { encodeRecord, volumeName } from '#recording/index-file.ts';
+import { fragmentBytesIn } from '#recording/index-rebuild.ts';
 import type { InitRecord, SegmentRecord } from '#recording/index-record.ts';
 import { recordBox, volumeHead } from '#recording/record-box.ts';
 import { recover } from '#recording/recovery.ts';
@@ -228,6 +230,31 @@ describe('recovery', () => {
     }
     rmSync(folder, { recursive: true });
   });
+
+  for (const isLater of [false, true]) {
+    it(`of a copy whose volumes are older than its index${isLater ? ', and of which one is missing,' : ''} lists what they have`, () => {
+      const folder = mkdtempSync(join(TEMPORARY, 'millrace-recovery-'));
+      const files = new RecordingFiles(folder);
+      const written: string[] = [];
+      for (const { step, part } of stepsOf(5)) {
+        files.do({ ...step, path: '' } as WriterStep, 0);
+        if (part !== undefined) written.push(part);
+      }
+      files.close();
+      const volume = join(folder, volumeName('audio', 1));
+      truncateSync(volume, statSync(volume).size - 2 * partBytes(1, 3, 2).length);
+      if (isLater) rmSync(join(folder, volumeName('audio', 2)));
+      const found = partsIn(folder);
+      const torn = written.indexOf('1 3 1');
+      // Of the last segment, audio is written after the first part of the source.
+      const isListed = (part: string) => part.split(' ')[1] === '4' && (!isLater || part === '0 4 0');
+      const expected = written.filter((part, at) => at < torn || isListed(part));
+      assert.deepEqual(found.toSorted(), expected.toSorted());
+      assert.deepEqual(partsIn(folder), found);
+      assert.equal(extentOf(recover(folder).index).sizeBytes, fragmentBytesIn(folder));
+      rmSync(folder, { recursive: true });
+    });
+  }
 
   it('of a folder with nothing in it gives an empty recording', () => {
     const folder = mkdtempSync(join(TEMPORARY, 'millrace-recovery-'));
