@@ -90,9 +90,9 @@ export const WARNINGS = {
     severity: 'issue',
     lastsS: undefined,
     sentence: () =>
-      'the recording has ended, because it reached the longest duration of a recording; stop the encoder, wait until the session has ended, and start it again to begin another one',
+      'the recording has ended, because it reached the longest duration of a recording, or was ended before; stop the encoder, wait until the session has ended, and start it again to begin another one',
     meaning:
-      'The recording is `MILLRACE_RECORDING_MAX_HOURS` long, so it has ended. What was recorded by then is kept, and live viewers miss nothing.',
+      'The recording has ended, and the session goes on: it is `MILLRACE_RECORDING_MAX_HOURS` long, or its index has 240 MiB (24 hours with about ten renditions at 60 frames a second). After a restart of the server, the warning also stands for a recording that had ended for another reason before, for example when the database was restored from a backup. What was recorded by then is kept, and live viewers miss nothing.',
     remedy:
       'Stop the encoder, wait until the session has ended, and start it again. The new session is recorded. The operator can set a longer limit.',
   },

@@ -32,7 +32,7 @@ export const recordingSettings = {
     'RECORDING_MAX_HOURS',
     '24',
     'Longest recording in hours. A longer one ends there, and the live stream goes on',
-    // The index of six renditions with B-frames takes 105 MiB a day, and a bucket's index is read whole, up to 256 MiB.
+    // The index of six renditions with B-frames takes 105 MiB a day, and twice as much at 60 frames a second. A recording ends at 240 MiB.
     { min: 1, max: 48 },
   ),
   retentionDays: integer(

@@ -28,6 +28,8 @@ export interface RecorderOptions {
   readonly volumeS: number;
   /** The length at which the recording ends, in seconds. */
   readonly maxS: number;
+  /** The size of the index at which the recording ends. */
+  readonly maxIndexBytes: number;
   /** How long a recording that ends or pauses waits for the disk, in milliseconds. */
   readonly durableWithinMs: number;
   readonly renditions: 'all' | 'source';
@@ -121,6 +123,8 @@ export class SessionRecorder implements Recorder {
   #periodStartS: number | undefined;
   /** The number of renditions that the index has, or will have once the writer has carried out all steps. */
   #renditionCount = 0;
+  /** The size of the index, as of the newest part. */
+  #indexBytes = 0;
   #isBehind = false;
   #wasOpened = false;
   /** Resolves once the writer has opened the recording, or has failed to. */
@@ -243,11 +247,11 @@ export class SessionRecorder implements Recorder {
     this.#renditionCount = this.#index.renditions.length;
     if (isRetry) this.request.warn('recording_stopped', false);
     if (this.#index.hasEnded) {
-      // After a restart of the server, the warning must be raised again.
-      if (this.#index.renditions.some(({ data }) => data.durationS >= this.#options.maxS)) {
-        this.request.warn('recording_limit_reached', true);
-      }
       this.#phase = { type: 'closed' };
+      // A limit was reached before the server was restarted, or the session is one of a restored database and ended long ago.
+      if (this.#ended !== undefined) return;
+      this.request.warn('recording_limit_reached', true);
+      this.#logger.warn({}, 'nothing more is recorded of the session, because its recording has ended');
       return;
     }
     this.#phase = { type: 'writing' };
@@ -413,6 +417,7 @@ export class SessionRecorder implements Recorder {
     const durationTicks = ticksOf(part.durationS);
     this.#post({ type: 'part', rendition, offsetTicks, bytes: own(...part.pieces) }, (result) => {
       if (result?.type !== 'part') return undefined;
+      this.#indexBytes = result.indexBytes;
       return { type: 'part', rendition, sizeBytes, samples: result.samples, durationTicks };
     });
   }
@@ -430,7 +435,7 @@ export class SessionRecorder implements Recorder {
     const durationTicks = Math.round(durationS * track.timescale);
     const record = { type: 'segment_end', rendition: number, durationTicks } as const;
     this.#post({ type: 'segment_end', rendition: number, record: own(encodeRecord(record)) }, applying(record));
-    this.#endWhenTooLong(rendition);
+    this.#endAtLimit(rendition);
   }
 
   #endRendition(rendition: Rendition): void {
@@ -440,11 +445,15 @@ export class SessionRecorder implements Recorder {
     if (volume !== undefined) this.#post({ type: 'rendition_end', rendition: volume.init.record.rendition });
   }
 
-  #endWhenTooLong({ id }: Rendition): void {
+  #endAtLimit({ id }: Rendition): void {
+    if (this.#ended !== undefined) return;
+    const indexBytes = this.#indexBytes;
     const durationS = this.#index.rendition(id)?.data.durationS ?? 0;
-    if (durationS < this.#options.maxS || this.#ended !== undefined) return;
+    const isLong = durationS >= this.#options.maxS;
+    if (!isLong && indexBytes < this.#options.maxIndexBytes) return;
     this.request.warn('recording_limit_reached', true);
-    this.#logger.warn({ durationS }, 'recording ended, because it reached the longest duration of a recording');
+    const limit = isLong ? 'longest duration of a recording' : 'largest index of a recording';
+    this.#logger.warn({ durationS, indexBytes }, `recording ended, because it reached the ${limit}`);
     this.end().catch((error: unknown) => this.#logger.warn({ err: error }, 'recording could not be ended'));
   }
 

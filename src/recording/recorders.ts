@@ -6,6 +6,7 @@ import type { Clock } from '#lib/clock.ts';
 import { within } from '#lib/within.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { extentOf } from './extent.ts';
+import { MAX_INDEX_BYTES } from './index-file.ts';
 import { SessionRecorder } from './recorder.ts';
 import type { Recorders, RecordingExtent, RecordingRequest } from './recording.ts';
 import { RecordingIndex } from './recording-index.ts';
@@ -15,6 +16,8 @@ import { WriterThread } from './writer/writer-thread.ts';
 
 /** How long a recording that ends waits for the disk. After that it is settled later. */
 const DURABLE_WITHIN_MS = 10_000;
+/** The size of the index at which a recording ends. What is written before its last step fits into the rest of what readers take. */
+const MAX_WRITTEN_INDEX_BYTES = MAX_INDEX_BYTES - 16 * 1024 * 1024;
 
 /** The options of the recorders. */
 export interface FileRecordersOptions extends RecordingsPlace {
@@ -33,6 +36,8 @@ export interface FileRecordersOptions extends RecordingsPlace {
   readonly maxPendingBytes?: number;
   /** How long a recording that ends or pauses waits for the disk, in milliseconds. */
   readonly durableWithinMs?: number;
+  /** The size of the index at which a recording ends. */
+  readonly maxIndexBytes?: number;
   /** Whether the recordings of a user exceed the quota, as far as that is known. Nothing more of the user is recorded then. */
   readonly isOverQuota?: (userId: UserId) => boolean;
   /** Called when a recording begins or is continued. */
@@ -50,6 +55,8 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   readonly #options: FileRecordersOptions;
   readonly #writer: WriterThread;
   readonly #running = new Map<MediaPath, SessionRecorder>();
+  /** Recordings that are being ended after their process has failed to. An outcome stays until somebody has got it. */
+  readonly #settling = new Map<MediaPath, Promise<RecordingExtent | undefined>>();
   #uploadsFail = false;
 
   constructor(options: FileRecordersOptions) {
@@ -92,6 +99,7 @@ export class FileRecorders implements Recorders, AsyncDisposable {
       writer: this.#writer,
       volumeS,
       maxS: maxHours * 3600,
+      maxIndexBytes: this.#options.maxIndexBytes ?? MAX_WRITTEN_INDEX_BYTES,
       durableWithinMs: this.#options.durableWithinMs ?? DURABLE_WITHIN_MS,
       renditions,
       clock,
@@ -112,6 +120,19 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   }
 
   async settle(path: MediaPath): Promise<RecordingExtent | undefined> {
+    const settling = this.#settling.get(path) ?? this.#settle(path);
+    this.#settling.set(path, settling);
+    let isOver = true;
+    try {
+      isOver = await within(this.#options.durableWithinMs ?? DURABLE_WITHIN_MS, settling);
+    } finally {
+      if (isOver) this.#settling.delete(path);
+    }
+    if (isOver) return await settling;
+    throw new Error(`Recording ${path}: the disk does not answer.`);
+  }
+
+  async #settle(path: MediaPath): Promise<RecordingExtent | undefined> {
     const opened = await this.#do({ type: 'open', path, manifest: undefined, mustExist: false });
     if (opened?.type !== 'opened') return undefined;
     await this.#do({ type: 'end', path });
@@ -126,13 +147,12 @@ export class FileRecorders implements Recorders, AsyncDisposable {
     await this.#writer[Symbol.asyncDispose]();
   }
 
-  async #do(step: WriterStep): Promise<StepResult> {
+  #do(step: WriterStep): Promise<StepResult> {
     const { promise, resolve, reject } = Promise.withResolvers<StepResult>();
     this.#writer.post(step, (result) => {
       if (result?.type === 'failed') reject(new Error(`Recording ${step.path}: ${result.reason}.`));
       else resolve(result);
     });
-    if (await within(this.#options.durableWithinMs ?? DURABLE_WITHIN_MS, promise)) return promise;
-    throw new Error(`Recording ${step.path}: the disk does not answer.`);
+    return promise;
   }
 }

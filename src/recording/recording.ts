@@ -71,7 +71,7 @@ export interface Recorders {
    * Ends a recording whose session has ended, and that no recorder could end, because the disk failed or the process was killed. Not to be
    * called while a recorder of this process writes it.
    * @returns its extent; undefined when this machine has no file of it
-   * @throws {Error} when the disk fails or does not answer in time
+   * @throws {Error} when the disk fails or does not answer in time. In the second case the work goes on, and the next call waits for it
    */
   settle(path: MediaPath): Promise<RecordingExtent | undefined>;
 }

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { newMediaPath } from '#domain/ids.ts';
@@ -337,6 +337,34 @@ describe('a recorder', () => {
     await studio.begin().opened;
     assert.deepEqual(studio.warnings, [warning]);
   });
+
+  test('ends before its index is larger than readers take', async () => {
+    await using studio = new Studio({ maxIndexBytes: 5000 });
+    const recorder = studio.begin();
+    const { feed } = recorded(recorder, both);
+    const index = join(studio.folder, studio.path, 'index');
+    for (let second = 0; second < 120 && !existsSync(index); second++) {
+      feed.play(1);
+      await studio.idle();
+    }
+    await feed.session.end();
+    await recorder.end();
+    const { size } = statSync(index);
+    assert.ok(size >= 5000 && size < 10_000, `${size} bytes`);
+    assert.deepEqual(studio.warnings, [['recording_limit_reached', true]]);
+  });
+
+  test('warns when the recording of a session that goes on had ended before', async () => {
+    await using studio = new Studio();
+    const before = studio.begin();
+    const { feed } = recorded(before, both);
+    feed.play(6.5);
+    await feed.session.end();
+    await before.end();
+    assert.deepEqual(studio.warnings, []);
+    await studio.begin(studio.path, { isContinued: true }).opened;
+    assert.deepEqual(studio.warnings, [['recording_limit_reached', true]]);
+  });
 });
 
 describe('a recorder whose disk', () => {
@@ -389,6 +417,26 @@ describe('a recorder whose disk', () => {
     // It is tried again until the disk answers in time, as the service does.
     const settled = () => studio.recorders.settle(studio.path).catch(() => undefined);
     const extent = await waitFor(settled, { what: 'the recording to be settled' });
+    assert.ok(extent.durationS > 6);
+  });
+
+  test('takes longer than the settlement of a recording waits is not asked again, and the next settlement has the outcome', async () => {
+    await using studio = new Studio({ durableWithinMs: 100 });
+    const before = studio.begin();
+    const { feed } = recorded(before, both);
+    feed.play(6.5);
+    await feed.session.end();
+    await waitFor(() => (before.index.leader?.completeCount ?? 0) > 1, { what: 'the writer' });
+    await before.pause().catch(() => undefined);
+    const other = newMediaPath();
+    const release = holdUp(join(studio.folder, other));
+    studio.begin(other);
+    await assert.rejects(studio.recorders.settle(studio.path), /the disk does not answer/);
+    await release();
+    await waitFor(() => existsSync(join(studio.folder, studio.path, 'index')), { what: 'the end' });
+    const extent = await waitFor(() => studio.recorders.settle(studio.path).catch(() => undefined), {
+      what: 'the extent',
+    });
     assert.ok(extent.durationS > 6);
   });
 

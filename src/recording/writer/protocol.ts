@@ -75,7 +75,8 @@ export const MANIFEST_NAME = 'manifest.json';
 export type StepResult =
   | undefined
   | { readonly type: 'opened'; readonly index: IndexData; readonly nextPeriod: number }
-  | { readonly type: 'part'; readonly samples: number }
+  /** `indexBytes`: the size of all index files of the recording together. */
+  | { readonly type: 'part'; readonly samples: number; readonly indexBytes: number }
   | { readonly type: 'picture'; readonly picture: PlacedPicture }
   /** The index files of these periods, and all their volumes, will not change any more. */
   | { readonly type: 'closed'; readonly periods: readonly number[] }

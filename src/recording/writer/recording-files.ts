@@ -45,6 +45,8 @@ export class RecordingFiles {
   readonly #volumes = new Map<number, Volume>();
   readonly #others = new Map<string, OpenFile>();
   #newestPeriod = -1;
+  /** The size of the index files that are not open. */
+  #closedIndexBytes = 0;
   #hasNewNames = true;
   /** When the oldest byte that is not durable yet was written, by the clock of the caller. Undefined when everything is durable. */
   dirtySince: number | undefined;
@@ -143,8 +145,9 @@ export class RecordingFiles {
       renameSync(temporary, join(this.#folder, MANIFEST_NAME));
       syncFolder(join(this.#folder, '..'));
     }
-    const { index, nextPeriod } = recover(this.#folder);
+    const { index, nextPeriod, indexBytes } = recover(this.#folder);
     this.#newestPeriod = nextPeriod - 1;
+    this.#closedIndexBytes = indexBytes;
     this.#hasNewNames = true;
     return { type: 'opened', index: index.data, nextPeriod };
   }
@@ -167,7 +170,8 @@ export class RecordingFiles {
     const size = { sizeBytes: bytes.length, moofBytes, crc32: crc32(bytes) };
     const record = encodeRecord({ type: 'part', rendition, ...size, offsetTicks, samples });
     this.#append(this.#indexOf(volume.period), record, now);
-    return { type: 'part', samples: samples.sizes.length };
+    const indexBytes = this.#indexes.values().reduce((sum, { sizeBytes }) => sum + sizeBytes, this.#closedIndexBytes);
+    return { type: 'part', samples: samples.sizes.length, indexBytes };
   }
 
   #addPicture(step: Extract<WriterStep, { type: 'picture' }>, now: number): StepResult {
@@ -217,6 +221,7 @@ export class RecordingFiles {
       const isUsed = this.#volumes.values().some((volume) => volume.period === period);
       if (isUsed || period >= this.#newestPeriod) continue;
       this.#append(index, encodeRecord({ type: 'sync' }), undefined);
+      this.#closedIndexBytes += index.sizeBytes;
       this.#close(this.#indexes, period);
       this.#close(this.#others, picturesName(period));
       periods.push(period);
