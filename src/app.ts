@@ -272,7 +272,7 @@ async function startRecordings(
   );
   metrics.recordingWaiting.observe({}, () => recorders.pendingBytes);
   const { assets } = store;
-  const settlements = parts.use(new RecordingSettlements({ assets, recorders, nodeId, clock, logger }));
+  const settlements = parts.use(new RecordingSettlements({ assets, recorders, library, nodeId, clock, logger }));
   storage.start();
   return { recorders, library, settlements };
 }

@@ -68,9 +68,12 @@ async function adoptFrom(
 
 const stream = someStream(newUserId());
 
+/** A session whose process was killed a moment ago. */
+const leftSession = (change: Partial<Session>) => someSession(stream, { lastSeen: ms(NOW - 1000), ...change });
+
 for (const phase of ['starting', 'live'] as const) {
   test(`a session that was ${phase} waits for its publisher, and its restart counter is written before it is shown`, async () => {
-    const session = someSession(stream, { phase, restarts: 3 });
+    const session = leftSession({ phase, restarts: 3 });
     const until = ms(NOW + 30_000);
     assert.deepEqual(await adopt(session), [
       {
@@ -85,14 +88,14 @@ for (const phase of ['starting', 'live'] as const) {
 }
 
 test('a session that was already waiting waits no longer than before', async () => {
-  const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW + 5000) });
+  const session = leftSession({ phase: 'reconnecting', reconnectUntil: ms(NOW + 5000) });
   const restored = (await adopt(session)).find(({ what }) => what === 'restored');
   assert.deepEqual(restored?.value, { restarts: 1, state: { phase: 'reconnecting', until: NOW + 5000 } });
 });
 
 test('the recording of a resumed session continues in its files, if media was recorded', async () => {
   for (const fromMs of [undefined, ms(NOW)]) {
-    const session = someSession(stream, { phase: 'live' });
+    const session = leftSession({ phase: 'live' });
     const asset = someClip(session, { id: session.id as string as AssetId, kind: 'recording', fromMs });
     const restored = (await adoptFrom({ assets: [asset] }, session)).find(({ what }) => what === 'restored');
     assert.ok(restored !== undefined);
@@ -101,7 +104,7 @@ test('the recording of a resumed session continues in its files, if media was re
 });
 
 test('a session whose reconnect window has closed is ended, and not shown', async () => {
-  const session = someSession(stream, { phase: 'reconnecting', reconnectUntil: ms(NOW - 1) });
+  const session = leftSession({ phase: 'reconnecting', reconnectUntil: ms(NOW - 1) });
   const told = await adopt(session);
   assert.deepEqual(
     told.map(({ what }) => what),
@@ -111,8 +114,21 @@ test('a session whose reconnect window has closed is ended, and not shown', asyn
   assert.equal(change.endReason, 'reconnect_window_elapsed');
 });
 
+test('a session that was left more than an hour ago is ended, because the database may be one of a backup', async () => {
+  for (const [awayMs, isResumed] of [
+    [3_600_000, true],
+    [3_700_000, false],
+  ] as const) {
+    const told = await adopt(leftSession({ phase: 'live', lastSeen: ms(NOW - awayMs) }));
+    assert.deepEqual(
+      told.map(({ what }) => what),
+      isResumed ? ['activity', 'stored', 'restored'] : ['activity', 'changed'],
+    );
+  }
+});
+
 test('a session that another node ended a moment before is not shown', async () => {
-  const told = await adoptFrom({ isShared: true, isLost: true }, someSession(stream, { phase: 'live' }));
+  const told = await adoptFrom({ isShared: true, isLost: true }, leftSession({ phase: 'live' }));
   assert.deepEqual(
     told.map(({ what }) => what),
     ['activity', 'stored'],
@@ -122,7 +138,7 @@ test('a session that another node ended a moment before is not shown', async () 
 for (const isShared of [false, true]) {
   test(`a stream that was active before its session was stored is set idle; the store is ${isShared ? '' : 'not '}shared`, async () => {
     const other = someStream(newUserId(), { isActive: true, lastSeen: ms(NOW - 1) });
-    const told = await adoptFrom({ isShared, active: [stream, other] }, someSession(stream, { phase: 'live' }));
+    const told = await adoptFrom({ isShared, active: [stream, other] }, leftSession({ phase: 'live' }));
     assert.deepEqual(told[0], {
       what: 'set idle',
       session: other.id,
@@ -133,5 +149,5 @@ for (const isShared of [false, true]) {
 }
 
 test('a session that has ended is not changed', async () => {
-  assert.deepEqual(await adopt(someSession(stream, { phase: 'ended' })), []);
+  assert.deepEqual(await adopt(leftSession({ phase: 'ended' })), []);
 });

@@ -10,6 +10,12 @@ import type { Store } from '#store/store.ts';
 import type { SessionJournal } from './session-journal.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
+/**
+ * How long a process may have been away, in addition to the reconnect window, for its sessions to be resumed. A session that was left
+ * earlier may be one of a database that was restored from a backup, and may have ended long ago, with its recording.
+ */
+const LONGEST_AWAY_MS = 3_600_000;
+
 /** The options of {@link adoptOrphans}. */
 export interface OrphansOptions {
   readonly store: Store;
@@ -50,7 +56,8 @@ export async function adoptOrphans({
   for (const session of left) {
     journal.activity(session.streamId, { isActive: false, lastSeen: session.lastSeen, health: undefined });
     const until = session.reconnectUntil ?? ms(now + reconnectWindowS * 1000);
-    if (until <= now) {
+    const isLeftLongAgo = now - session.lastSeen > reconnectWindowS * 1000 + LONGEST_AWAY_MS;
+    if (until <= now || isLeftLongAgo) {
       journal.changed(session, {
         phase: 'ended',
         endedAt: now,

@@ -2,13 +2,18 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Asset } from '#domain/asset.ts';
 import { systemClock } from '#lib/clock.ts';
+import type { Recorded } from '#recording/recording.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { SOME_EXTENT, SOME_NODE, someClip, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { RecordingSettlements, type RecordingSettlementsOptions } from './recording-settlements.ts';
 
 /** A store that knows some unsettled recordings, and what it was told of them. */
-function settlementsOf(open: readonly Asset[], recorders: Partial<RecordingSettlementsOptions['recorders']>) {
+function settlementsOf(
+  open: readonly Asset[],
+  recorders: Partial<RecordingSettlementsOptions['recorders']>,
+  library: RecordingSettlementsOptions['library'] = { open: async () => undefined },
+) {
   const told: string[] = [];
   let unsettled = open;
   let failures = 0;
@@ -27,7 +32,9 @@ function settlementsOf(open: readonly Asset[], recorders: Partial<RecordingSettl
       progress: async (id) => told.push(`${id} progress`) > 0,
       finish: (id) => settled(id, 'ready'),
       fail: (id) => settled(id, 'failed'),
+      stored: async (id) => told.push(`${id} stored`) > 0,
     },
+    library,
     recorders: { running: () => undefined, settle: () => assert.fail('settled'), ...recorders },
     nodeId: SOME_NODE,
     clock: systemClock,
@@ -57,6 +64,16 @@ describe('settlements of recordings', () => {
     await using _settlements = settlements;
     await waitFor(() => told.length === 1, { what: 'it' });
     assert.deepEqual(told, [`${asset.id} ready`]);
+  });
+
+  it('finish a recording that is complete in the bucket, although neither this node nor the store knows it', async () => {
+    const asset = recording({ phase: 'storing' });
+    const ended = { isRunning: false, extent: { ...SOME_EXTENT, tracks: [] } } as unknown as Recorded;
+    const open = async (path: string) => (path === asset.path ? ended : undefined);
+    const { settlements, told } = settlementsOf([asset], { settle: async () => undefined }, { open });
+    await using _settlements = settlements;
+    await waitFor(() => told.length === 2, { what: 'it' });
+    assert.deepEqual(told, [`${asset.id} ready`, `${asset.id} stored`]);
   });
 
   it('leave a recording alone that another node has ended, until its recorder on this node has ended', async () => {

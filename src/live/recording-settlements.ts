@@ -7,6 +7,7 @@ import type { AssetId, NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { FileRecorders } from '#recording/recorders.ts';
+import type { Library } from '#recording/recording.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
@@ -17,7 +18,9 @@ const PROGRESS_ROUNDS = 6;
 
 /** The options of the settlements. */
 export interface RecordingSettlementsOptions {
-  readonly assets: Pick<Store['assets'], 'open' | 'progress' | 'finish' | 'fail'>;
+  readonly assets: Pick<Store['assets'], 'open' | 'progress' | 'finish' | 'fail' | 'stored'>;
+  /** Opens recordings that are in the bucket. */
+  readonly library: Library;
   readonly recorders: Pick<FileRecorders, 'running' | 'settle'>;
   readonly nodeId: NodeId;
   readonly clock: Clock;
@@ -79,14 +82,23 @@ export class RecordingSettlements implements AsyncDisposable {
   }
 
   async #settle({ id, path, isStored, ...asset }: Asset): Promise<void> {
-    const { assets, recorders, clock } = this.#options;
+    const { assets, recorders, library, clock } = this.#options;
     // The session has not ended in this process. Another node has ended it in the store, because this one was frozen or could not reach the
     // store. Either the session is resumed, or it ends here too, and with it the recorder.
     if (recorders.running(path) !== undefined) return;
     const extent = await recorders.settle(path);
     if (extent !== undefined) await this.#finish(id, extent);
     else if (isStored) await this.#finish(id, asset);
-    else await assets.fail(id, 'Its files are not on this server.', clock.now());
+    else {
+      // After the database was restored from a backup, a recording may be complete in the bucket, and have left the disk.
+      const stored = await library.open(path, true);
+      if (stored === undefined || stored.isRunning) {
+        await assets.fail(id, 'Its files are not on this server.', clock.now());
+        return;
+      }
+      await this.#finish(id, stored.extent);
+      await assets.stored(id);
+    }
   }
 
   async #finish(id: AssetId, extent: AssetExtent): Promise<void> {
