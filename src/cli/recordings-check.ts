@@ -33,6 +33,7 @@ export interface Finding {
   readonly result:
     | 'ok'
     | 'running'
+    | 'deleted' // the server removes it, except what clips show
     | 'rebuilt' // its index was missing or incomplete, and was rebuilt
     | 'unreadable' // its index is missing or incomplete, and cannot be rebuilt from the volumes that are there
     | 'missing' // the store has it, but its folder is gone, and it was never stored in a bucket
@@ -82,6 +83,8 @@ async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
     return { path, asset, result: 'removed' };
   }
   if (asset.phase === 'recording') return { path, asset, result: 'running' };
+  // Its index names all that it had, and the server may remove files at this moment.
+  if (asset.phase === 'deleting') return { path, asset, result: 'deleted' };
   return { path, asset, result: repair(folder, options.hasBucket || asset.isStored) };
 }
 

@@ -82,6 +82,7 @@ const printable = (name: string): string => name.replaceAll(/\p{C}/gu, '?').slic
 const MEANINGS: Readonly<Record<Finding['result'], string>> = {
   ok: 'complete',
   running: 'is being recorded, or the server will continue it; not checked',
+  deleted: 'was deleted; the server removes what no clip shows',
   rebuilt: 'its index was lost or incomplete, and was rebuilt from its volumes',
   unreadable: 'volumes are missing or damaged; the parts that its index lists can still be watched',
   missing: 'the store has it, but its folder is gone; delete it with millrace recordings rm',

@@ -141,6 +141,16 @@ test('a recording whose folder or volumes are gone is named, with an exit code',
   assert.match(stdout, new RegExp(`${damaged.recordingPath} .*missing or damaged`));
 });
 
+test('a deleted recording of which only what clips show is left is not damaged', async (t) => {
+  const { folder, recorded, millrace } = await place(t);
+  const session = await recorded();
+  await millrace('rm', session.id);
+  rmSync(join(folder, session.recordingPath!, 'source.1.mp4'));
+  const { code, stdout } = await millrace('check');
+  assert.equal(code, 0, stdout);
+  assert.match(stdout, new RegExp(`${session.recordingPath} .*was deleted`));
+});
+
 test('folders that the store does not know are deleted when they are old, or added to a stream from the volumes alone', async (t) => {
   const { folder, stream, inStore, millrace } = await place(t);
   const [old, young] = [newMediaPath(), newMediaPath()];

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import * as fc from 'fast-check';
+import { newMediaPath } from '#domain/ids.ts';
 import { systemClock } from '#lib/clock.ts';
 import { openBucket } from '#objects/engines.ts';
 import type { ObjectStore } from '#objects/objects.ts';
@@ -89,6 +90,11 @@ test('without an index nothing is deleted of a recording that clips need', async
   const { names } = recording;
   await assert.rejects(free({ folder, bucket }, recording.path, [minutes(1, 2)]), /no index/);
   assert.deepEqual(recording.names, names);
+});
+
+test('a recording on another machine needs nothing to be deleted here', async (t) => {
+  const { folder } = await setUp(t);
+  for (const spans of [[], [minutes(1, 2)]]) await free({ folder, bucket: undefined }, newMediaPath(), spans);
 });
 
 test('a deletion that the bucket interrupts is an error, and is finished by the next one', async (t) => {

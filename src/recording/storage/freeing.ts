@@ -1,6 +1,7 @@
 /**
  * Deletes the files of recordings, on this machine and in the bucket. The calls for the disk block, so this is for worker threads.
  */
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { ObjectCall, ObjectStore } from '#objects/objects.ts';
 import { readIndex } from '#recording/recording-index.ts';
@@ -21,7 +22,7 @@ export interface Places {
 
 /**
  * Deletes the files of a recording: all of them, or the volumes that no span needs. Repeating it is harmless, and completes
- * a deletion that was interrupted.
+ * a deletion that was interrupted. Does nothing when the files are on another machine: there is no bucket, and no folder here.
  * @param path the name of the recording's folder
  * @param spans the spans whose media is kept; empty to delete everything
  * @throws {ObjectStoreError} when the bucket fails; an error of the system; {Error} when spans are given and the recording has no index
@@ -33,6 +34,7 @@ export async function free(
   call?: ObjectCall,
 ): Promise<void> {
   const own = join(folder, path);
+  if (bucket === undefined && !existsSync(own)) return;
   const unneeded = spans.length === 0 ? undefined : await unneededOf({ folder, bucket }, path, spans, call);
   const isNeeded = (name: string) => unneeded !== undefined && !unneeded.has(name);
   if (unneeded === undefined) removeFolder(own);
