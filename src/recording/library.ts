@@ -166,8 +166,8 @@ class OpenRecording implements Recorded {
   readonly #playlists = new Map<string, RecordedPlaylists>();
   /** The newest excerpt of each rendition while the recording runs, and what it was made from: those who follow it load it again and again. */
   readonly #excerpts = new Map<string, { readonly of: string; readonly playlist: PlaylistText }>();
-  /** Playlists whose media is not at this server, each with the playlist that it was made from. */
-  readonly #public = new Map<string, { readonly of: RenderedPlaylist; readonly playlist: RenderedPlaylist }>();
+  /** Playlists whose media is not at this server, by the playlist that each was made from. */
+  readonly #public = new WeakMap<RenderedPlaylist, Promise<RenderedPlaylist>>();
 
   constructor(path: MediaPath, source: RecordingSource, shelf: Shelf) {
     this.epoch = source.epoch;
@@ -237,22 +237,18 @@ class OpenRecording implements Recorded {
     if (rendition !== undefined) await this.#playlistsOf(id).prepare(this.#index, rendition);
   }
 
-  playlist(
-    id: string,
-    excerpt: Excerpt,
-    options: { readonly skip: boolean; readonly hasEnded?: boolean; readonly mediaUrl?: string | undefined },
-  ): RenderedPlaylist | undefined {
-    const { mediaUrl } = options;
-    const own = this.#playlistOf(id, excerpt, options);
-    if (mediaUrl === undefined || own === undefined || this.isRunning) return own;
-    const known = this.#public.get(id);
-    if (known?.of === own) return known.playlist;
-    const playlist = new PlaylistText(publicPlaylist(own.text, this.#index.rendition(id)!, mediaUrl), true);
-    if (excerpt.fromMs === undefined && excerpt.untilMs === undefined) this.#public.set(id, { of: own, playlist });
-    return playlist;
+  publicPlaylist(id: string, playlist: RenderedPlaylist, mediaUrl: string): Promise<RenderedPlaylist> {
+    const rendition = this.#index.rendition(id);
+    if (this.isRunning || rendition === undefined) return Promise.resolve(playlist);
+    let made = this.#public.get(playlist);
+    if (made === undefined) {
+      made = publicPlaylist(playlist.text, rendition, mediaUrl).then((text) => new PlaylistText(text, true));
+      this.#public.set(playlist, made);
+    }
+    return made;
   }
 
-  #playlistOf(
+  playlist(
     id: string,
     excerpt: Excerpt,
     { skip, hasEnded = false }: { readonly skip: boolean; readonly hasEnded?: boolean },

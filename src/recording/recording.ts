@@ -146,15 +146,20 @@ export interface Recorded {
    * @param options.skip whether the client accepts a delta update
    * @param options.hasEnded whether a recording is to be shown as ended although it may still grow, because its session has ended and the
    *   machine with the rest of it is gone
-   * @param options.mediaUrl the URL of the folder with the volumes, at which players can read media instead of at this server. It is not
-   *   used while the recording runs
    * @returns undefined when there is no such rendition, or nothing of it in the excerpt
    */
   playlist(
     rendition: string,
     excerpt: Excerpt,
-    options: { readonly skip: boolean; readonly hasEnded?: boolean; readonly mediaUrl?: string | undefined },
+    options: { readonly skip: boolean; readonly hasEnded?: boolean },
   ): RenderedPlaylist | undefined;
+  /**
+   * Makes a media playlist whose media players read elsewhere and not at this server, in small pieces. While the recording runs, it is the
+   * given one.
+   * @param playlist what {@link Recorded.playlist} has returned for the rendition
+   * @param mediaUrl the URL of the folder with the volumes, without a slash at the end. Always the same for a recording
+   */
+  publicPlaylist(rendition: string, playlist: RenderedPlaylist, mediaUrl: string): Promise<RenderedPlaylist>;
   /**
    * The wall-clock time of the frame at a position. Pauses that were left out of the recording do not count.
    * @param positionS in seconds, counted from `fromMs`. A position after the end is taken as the end

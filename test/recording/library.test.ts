@@ -463,6 +463,25 @@ describe('playlists of a recording', () => {
     }
   });
 
+  test('of a day whose media is at a CDN leave turns of the event loop to others while they are made', async () => {
+    const index = indexOf(['source'], 43_200, () => true);
+    index.apply({ type: 'end' });
+    const recording = await recordingOf(index);
+    const own = recording.playlist('source', {}, { skip: false })!;
+    let turns = 0;
+    let isMade = false;
+    const count = () => {
+      turns += 1;
+      if (!isMade) setImmediate(count);
+    };
+    count();
+    const { text } = await recording.publicPlaylist('source', own, 'https://cdn.example.com/kept');
+    isMade = true;
+    assert.ok(turns >= 20, `${turns} turns of the event loop`);
+    assert.equal(text.match(/^https:\/\/cdn\.example\.com\/kept\/source\.\d+\.mp4$/gm)?.length, 43_200);
+    assert.equal(text.split('\n').length, own.text.split('\n').length + 43_200);
+  });
+
   test('are made once for all who ask for the same delta update, even when nobody asks for the whole playlist', async () => {
     const recording = await recordingOf(indexOf(['source'], 100, () => true));
     const delta = recording.playlist('source', {}, { skip: true })!;

@@ -219,12 +219,11 @@ test('with a public URL, a stock parser finds every segment as a byte range of a
   };
   for (const excerpt of [{}, { fromMs: (fromMs! + 12_000) as never }]) {
     for (const id of ['source', 'audio']) {
-      const own = readMediaPlaylist(recording.playlist(id, excerpt, { skip: false })!.text).segments;
-      const { text } = recording.playlist(id, excerpt, { skip: false, mediaUrl })!;
-      assert.equal(
-        recording.playlist(id, {}, { skip: false, mediaUrl }),
-        recording.playlist(id, {}, { skip: false, mediaUrl }),
-      );
+      const playlist = recording.playlist(id, excerpt, { skip: false })!;
+      const own = readMediaPlaylist(playlist.text).segments;
+      const made = await recording.publicPlaylist(id, playlist, mediaUrl);
+      assert.equal(await recording.publicPlaylist(id, playlist, mediaUrl), made, 'made once');
+      const { text } = made;
       const parsed = HLS.parse(text) as HLS.types.MediaPlaylist;
       assert.equal(parsed.segments.length, own.length);
       for (const [index, segment] of parsed.segments.entries()) {
@@ -245,7 +244,8 @@ test('a playlist of a recording that runs never names the bucket', async () => {
   feed.play(25);
   await studio.idle();
   const recording = (await here.open(studio.path))!;
-  const { text } = recording.playlist('source', {}, { skip: false, mediaUrl: 'https://cdn.example.com' })!;
+  const own = recording.playlist('source', {}, { skip: false })!;
+  const { text } = await recording.publicPlaylist('source', own, 'https://cdn.example.com');
   assert.ok(text.includes('.m4s') && !text.includes('cdn'));
   await feed.session.end();
   await recorder.end();

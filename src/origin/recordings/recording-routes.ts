@@ -329,11 +329,14 @@ class RecordingAnswers {
     const { reply, found, recorded, span, admission, ticket } = reading;
     const { _HLS_skip: skipped } = reply.request.query as Readonly<Record<string, unknown>>;
     const skip = skipped === 'YES' || skipped === 'v2';
-    const mediaUrl = admission.restricted ? undefined : this.#mediaUrlOf(found);
     await recorded.prepare(rendition);
-    const playlist = recorded.playlist(rendition, span, { skip, mediaUrl, hasEnded: found.isLeft });
+    const playlist = recorded.playlist(rendition, span, { skip, hasEnded: found.isLeft });
     if (playlist === undefined) throw gone();
-    if (!admission.restricted) return await this.#sendText(reading, playlist, PLAYLIST_TYPE, name, skip);
+    if (!admission.restricted) {
+      const mediaUrl = this.#mediaUrlOf(found);
+      const open = mediaUrl === undefined ? playlist : await recorded.publicPlaylist(rendition, playlist, mediaUrl);
+      return await this.#sendText(reading, open, PLAYLIST_TYPE, name, skip);
+    }
     const { policy } = admission;
     const { path } = found.asset;
     const restricted = await this.#context.restrictedPlaylists.long(playlist, {

@@ -178,7 +178,7 @@ async function setUp(
   const read = { bytes: 0 };
   const lost = new AbortController();
   const playlist = new PlaylistText(MEDIA, false);
-  const mediaUrls: (string | undefined)[] = [];
+  const mediaUrls: string[] = [];
   const prepared = new Set<string>();
   const recorded: Recorded = {
     isRunning: asset.phase === 'recording',
@@ -212,10 +212,13 @@ async function setUp(
     multivariant: (query) => MULTIVARIANT.replaceAll('QUERY', query),
     completed: async () => {},
     prepare: async (rendition) => void prepared.add(rendition),
-    playlist: (rendition, excerpt, { skip, mediaUrl }) => {
+    publicPlaylist: async (_, own, mediaUrl) => {
+      mediaUrls.push(mediaUrl);
+      return own;
+    },
+    playlist: (rendition, excerpt, { skip }) => {
       assert.ok(prepared.has(rendition));
       note(`playlist ${rendition}`, excerpt, skip);
-      mediaUrls.push(mediaUrl);
       return rendition === 'source' ? playlist : undefined;
     },
     timeAt: (positionS, fromMs = at(0)) => ms(fromMs + positionS * 1000),
@@ -782,7 +785,7 @@ test('playlists name the CDN only for whole recordings in the bucket that everyb
     const { ask, asset, folder, mediaUrls, token } = await setUp(t, options);
     const { statusCode } = await ask(`${folder}/source.m3u8?jwt=${await token(asset.playbackId)}`);
     assert.equal(statusCode, 200);
-    assert.deepEqual(mediaUrls, [isNamed ? `https://cdn.example.com/kept/${asset.path}` : undefined]);
+    assert.deepEqual(mediaUrls, isNamed ? [`https://cdn.example.com/kept/${asset.path}`] : []);
   }
 });
 
