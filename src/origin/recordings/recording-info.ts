@@ -53,7 +53,8 @@ export function recordingInfoRoute(
       // The store gets the extent only from time to time, and once more when the recording is ready. The files of this node always have it.
       // Those of another node that is gone do not, and looking for them would make the answer depend on the bucket.
       const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing' && !isLeft);
-      const opened = mayBeLonger && origin === undefined ? await library.open(asset.path) : undefined;
+      const opened =
+        mayBeLonger && origin === undefined ? await library.open(asset.path, false, request.ip) : undefined;
       const extent = opened?.extent ?? asset;
       const info: RecordingInfo = {
         of: isPlaybackId(playbackId) && playbackId !== asset.playbackId ? 'stream' : 'asset',
