@@ -20,6 +20,7 @@ import { RtmpClient } from '../support/rtmp-client.ts';
 import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { axeOn, PHONE } from './dashboard-browser.ts';
 import { positionOf, untilPlaying, untilShown } from './player-page.ts';
 
 const FPS = SMALL.fps.num;
@@ -176,6 +177,41 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
   });
 
+  test('on a phone a tap on hidden controls only shows them, and the large button to play is free', async () => {
+    const { stream } = shared;
+    await recorded(stream.playbackId, 12);
+    await using watched = await chromium.newPage(PHONE);
+    const { page, errors } = watched;
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await untilShown(page, 'state', 'playing');
+    await waitFor(async () => Number(await page.locator('#seek').getAttribute('max')) > 5, { what: 'a time line' });
+    await page.evaluate(`
+      globalThis.pressed = [];
+      const note = ({ target }) => pressed.push(target.id);
+      for (const type of ['click', 'change']) document.getElementById('bar').addEventListener(type, note);
+    `);
+    const tap = async (id: string) => {
+      const box = (await page.locator(`#${id}`).boundingBox())!;
+      await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
+    };
+    for (const hidden of ['seek', 'play', 'mute', 'fullscreen']) {
+      await page.locator('html[data-idle]').waitFor({ state: 'attached' });
+      await tap(hidden);
+      await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
+    }
+    assert.deepEqual(await page.evaluate('pressed'), []);
+    // They are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
+    for (const shown of ['play', 'big-play']) {
+      await page.evaluate('document.getElementById("video").pause()');
+      await untilShown(page, 'state', 'paused');
+      await page.locator(`#${shown}`).tap();
+      await untilShown(page, 'state', 'playing');
+    }
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
+    assert.deepEqual(await page.evaluate('pressed'), ['play']);
+    assert.deepEqual(errors, []);
+  });
+
   test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
     const { stream } = shared;
     await recorded(stream.playbackId, 12);
@@ -276,7 +312,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await first.page.getByText('Back to live').click();
     await untilShown(first.page, 'mode', 'live');
 
-    await using second = await chromium.newPage(WINDOW);
+    await using second = await chromium.newPage({ ...PHONE, colorScheme: 'light' });
     const { page } = second;
     await page.goto(`${server.url}/play/${stream.playbackId}`);
     await untilShown(page, 'state', 'playing');
@@ -295,7 +331,11 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual(first.errors, []);
 
     await untilShown(page, 'state', 'offline');
-    await page.getByText('Watch the recording').click();
+    const replay = page.getByText('Watch the recording');
+    await replay.waitFor();
+    const { passes, violations } = await axeOn(page).include('#replay').withRules(['color-contrast']).analyze();
+    assert.deepEqual([passes.length, violations], [1, []]);
+    await replay.tap();
     await untilShown(page, 'mode', 'replay');
     await untilShown(page, 'state', 'playing');
     await untilPlaying(page);

@@ -113,7 +113,15 @@ function hideWhenIdle(player) {
     flag('idle', false);
     timer = setTimeout(() => flag('idle', true), IDLE_MS);
   };
-  for (const type of ['pointermove', 'pointerdown', 'focusin']) player.addEventListener(type, wake);
+  const wakeByPointer = (/** @type {PointerEvent} */ { pointerType }) => {
+    // A finger that taps where hidden controls are must not press one. So they appear when the tap is over, which is with its click.
+    const isHidden = shown.idle !== undefined && shown.state === 'playing';
+    if (!isHidden || pointerType === 'mouse') wake();
+  };
+  player.addEventListener('pointermove', wakeByPointer);
+  player.addEventListener('pointerdown', wakeByPointer);
+  player.addEventListener('click', wake);
+  player.addEventListener('focusin', wake);
   document.addEventListener('keydown', wake);
   wake();
 }
