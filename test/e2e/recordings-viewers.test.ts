@@ -187,7 +187,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await waitFor(async () => Number(await page.locator('#seek').getAttribute('max')) > 5, { what: 'a time line' });
     await page.evaluate(`
       globalThis.pressed = [];
-      const note = ({ target }) => pressed.push(target.id);
+      const note = ({ target }) => pressed.push(target.closest('[id]').id);
       for (const type of ['click', 'change']) document.getElementById('bar').addEventListener(type, note);
     `);
     const tap = async (id: string) => {
