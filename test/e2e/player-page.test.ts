@@ -170,6 +170,28 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
 
   test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
     const stream = await server.api.createStream({ profiles: [SMALLER] });
+    await page.locator('#video').click();
+    await showing(page, 'paused');
+    await page.keyboard.press('k');
+    await showing(page, 'playing');
+  });
+
+  test('where only the video itself can fill the screen, as on an iPhone, its button is there while there is media', async () => {
+    const stream = await server.api.createStream();
+    await using watched = await chromium.newPage(WINDOW);
+    const { page } = watched;
+    await page.addInitScript(`
+      Object.defineProperty(document, 'fullscreenEnabled', { value: undefined });
+      HTMLVideoElement.prototype.webkitEnterFullscreen = () => { globalThis.isFull = true; };
+    `);
+    await page.goto(pageUrl(stream));
+    await showing(page, 'offline');
+    const button = page.getByRole('button', { name: 'Full screen' });
+    assert.equal(await button.isVisible(), false);
+    await using _publisher = await publish(stream);
+    await showing(page, 'playing');
+    await button.press('Enter');
+    assert.equal(await page.evaluate('isFull'), true);
     await using publisher = await publish(stream);
     const bothVariants = () => variantsListed(server.playlistUrl(stream.playbackId), 2);
     await bothVariants();

@@ -51,6 +51,8 @@ export function wireControls(video, { resume, goLive, seekBy }) {
   volume.addEventListener('input', () => setVolume(volume.valueAsNumber));
   if (toggleFullscreen) onClick('fullscreen', toggleFullscreen);
   if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
+  // Full screen of the video itself needs media.
+  if (!document.fullscreenEnabled) document.getElementById('fullscreen')?.classList.add('for-media');
   // A tap on a phone only shows the controls.
   video.addEventListener('click', () => matchMedia('(hover: hover)').matches && togglePlay());
 
