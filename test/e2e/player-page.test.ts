@@ -137,6 +137,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await page.keyboard.press('m');
     assert.equal(await muted(), true);
     await page.keyboard.press('m');
+    assert.equal(await muted(), false);
 
     await publisher.stop();
     await noticing(page, 'The stream has ended');
@@ -154,7 +155,10 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const { page } = watched;
     await showing(page, 'playing');
     assert.equal(await page.locator('#quality').isVisible(), false, 'there is nothing to choose');
+    // A letter is a key while the focus is in the player.
     await page.keyboard.press('k');
+    assert.equal(await page.evaluate('document.getElementById("video").paused'), false);
+    await page.locator('#player').press('k');
     await showing(page, 'paused');
     const pausedAt = await positionOf(page);
     const edge = async () =>
@@ -166,10 +170,6 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await showing(page, 'playing');
     assert.ok((await positionOf(page)) > pausedAt + 2);
     await untilPlaying(page);
-  });
-
-  test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
-    const stream = await server.api.createStream({ profiles: [SMALLER] });
     await page.locator('#video').click();
     await showing(page, 'paused');
     await page.keyboard.press('k');
@@ -192,6 +192,10 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await showing(page, 'playing');
     await button.press('Enter');
     assert.equal(await page.evaluate('isFull'), true);
+  });
+
+  test('a viewer can choose a variant, which also applies to the next session, and return to auto with the keyboard', async () => {
+    const stream = await server.api.createStream({ profiles: [SMALLER] });
     await using publisher = await publish(stream);
     const bothVariants = () => variantsListed(server.playlistUrl(stream.playbackId), 2);
     await bothVariants();

@@ -147,7 +147,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
       const box = (await seek.boundingBox())!;
       assert.ok(box.height >= 24 && box.x >= 0 && box.x + box.width <= options.viewport.width);
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
       await page.locator('#preview-picture').waitFor({ state: 'visible' });
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
@@ -159,11 +159,11 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       // It cannot have played for longer than since the click.
       const beganAtS = (await positionOf(page)) - (performance.now() - clickedAt) / 1000;
       assert.ok(beganAtS < 2, `it begins at ${beganAtS} s or later`);
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
       // Keys seek as well, also while the time line has the focus. The video is paused, so that it does not get there by itself.
-      await page.keyboard.press('k');
+      await page.locator('#player').press('k');
       await untilShown(page, 'state', 'paused');
       await seek.focus();
       const before = await positionOf(page);
@@ -220,7 +220,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
     await untilShown(page, 'mode', 'replay');
     await untilShown(page, 'state', 'playing');
-    await page.keyboard.press('k');
+    await page.locator('#player').press('k');
     await untilShown(page, 'state', 'paused');
     let refused = 0;
     await page.route('**/index.m3u8', async (route) => {
@@ -237,7 +237,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     });
     assert.equal(await page.locator('html').getAttribute('data-state'), 'paused');
     assert.equal(await page.evaluate('document.querySelector("video").paused'), true);
-    await page.keyboard.press('k');
+    await page.locator('#player').press('k');
     await untilShown(page, 'state', 'playing');
     assert.deepEqual(errors, []);
   });
@@ -420,9 +420,9 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await untilShown(page, 'state', 'playing');
     await untilPlaying(page);
     const box = (await page.locator('#seek').boundingBox())!;
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2);
+    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
     await page.locator('#preview-picture').waitFor({ state: 'visible' });
-    await page.keyboard.press('l');
+    await page.locator('#player').press('l');
     await untilShown(page, 'mode', 'live');
     await untilPlaying(page);
     assert.deepEqual(failedRequests, []);

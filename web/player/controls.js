@@ -26,6 +26,7 @@ const SEEK_STEP_S = 10;
  */
 export function wireControls(video, { resume, goLive, seekBy }) {
   const player = /** @type {HTMLElement} */ (document.getElementById('player'));
+  const bar = /** @type {HTMLElement} */ (document.getElementById('bar'));
   const volume = /** @type {HTMLInputElement} */ (document.getElementById('volume'));
   const toggleFullscreen = fullscreenToggle(player, video);
 
@@ -50,13 +51,17 @@ export function wireControls(video, { resume, goLive, seekBy }) {
   onClick('live', goLive);
   volume.addEventListener('input', () => setVolume(volume.valueAsNumber));
   if (toggleFullscreen) onClick('fullscreen', toggleFullscreen);
-  if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
   // Full screen of the video itself needs media.
   if (!document.fullscreenEnabled) document.getElementById('fullscreen')?.classList.add('for-media');
+  if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
   // A tap on a phone only shows the controls.
   video.addEventListener('click', () => matchMedia('(hover: hover)').matches && togglePlay());
 
-  onKeys({
+  // The letters below are keys while the focus is in the player. A click on the video or on a button that disappears puts it there.
+  player.addEventListener('click', ({ target }) => {
+    if (target instanceof Node && !bar.contains(target)) player.focus();
+  });
+  onKeys(player, {
     ' ': togglePlay,
     k: togglePlay,
     m: toggleMute,
@@ -81,7 +86,7 @@ export function wireControls(video, { resume, goLive, seekBy }) {
   for (const type of ['play', 'pause', 'volumechange']) video.addEventListener(type, show);
   document.addEventListener('fullscreenchange', show);
   show();
-  hideWhenIdle(player);
+  hideWhenIdle(player, bar);
 }
 
 /**
@@ -106,8 +111,8 @@ function togglePictureInPicture(video) {
   done.catch(() => {});
 }
 
-/** @param {HTMLElement} player */
-function hideWhenIdle(player) {
+/** @param {HTMLElement} player @param {HTMLElement} bar */
+function hideWhenIdle(player, bar) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   const wake = () => {
@@ -123,13 +128,13 @@ function hideWhenIdle(player) {
   player.addEventListener('pointermove', wakeByPointer);
   player.addEventListener('pointerdown', wakeByPointer);
   player.addEventListener('click', wake);
-  player.addEventListener('focusin', wake);
+  bar.addEventListener('focusin', wake);
   document.addEventListener('keydown', wake);
   wake();
 }
 
-/** @param {Record<string, () => void>} actions by key; letters in lower case */
-function onKeys(actions) {
+/** @param {HTMLElement} player @param {Record<string, () => void>} actions by key; letters in lower case */
+function onKeys(player, actions) {
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     // A focused button handles the space bar itself, and a list handles every key.
@@ -137,6 +142,8 @@ function onKeys(actions) {
     if (event.target instanceof HTMLButtonElement && event.key === ' ') return;
     // The volume slider handles its own keys. The time line does not: its own step would be a tenth of a second.
     if (event.target instanceof HTMLInputElement && event.target.id === 'volume' && SLIDER_KEYS.test(event.key)) return;
+    // A letter that is typed or dictated while nothing has the focus is not meant for the player (WCAG 2.1.4).
+    if (/^[a-z]$/i.test(event.key) && !player.contains(document.activeElement)) return;
     const action = actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
     if (!action) return;
     event.preventDefault();
