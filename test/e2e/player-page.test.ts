@@ -285,6 +285,50 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await showing(page, 'unsupported');
   });
 
+  test('a player inside a page of one’s own stays paused when it is lost, until the viewer plays it', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page, errors } = watched;
+    const body = `<script type="module" src="/play/element.js"></script>
+      <millrace-player playback-id="${stream.playbackId}" muted controls></millrace-player>`;
+    await page.route('**/own.html', (route) => route.fulfill({ contentType: 'text/html', body }));
+    await page.goto(`${server.url}/own.html`);
+    const video = (what: string) => page.evaluate(`document.querySelector('millrace-player').video.${what}`);
+    const untilPlays = async () => {
+      const from = Number(await video('currentTime'));
+      await waitFor(async () => Math.abs(Number(await video('currentTime')) - from) > 0.5, {
+        what: 'the video to play',
+      });
+    };
+    await page.locator('millrace-player').waitFor();
+    await waitFor(() => page.evaluate<boolean>('customElements.get("millrace-player") !== undefined'), {
+      what: 'the player',
+    });
+    await untilPlays();
+    const lose = async () => {
+      const before = await video('src');
+      let refused = 0;
+      await page.route('**/*.m3u8*', async (route) => {
+        refused += 1;
+        await route.abort();
+      });
+      // It is lost after three failures, and asks for index.m3u8 then.
+      await waitFor(() => refused >= 4, { what: 'the loss' });
+      await page.unrouteAll({ behavior: 'wait' });
+      const isBack = async () => (await video('src')) !== before && Number(await video('readyState')) > 1;
+      await waitFor(isBack, { what: 'a frame' });
+    };
+    await lose();
+    await untilPlays();
+    await video('pause()');
+    await lose();
+    assert.equal(await video('paused'), true);
+    await video('play()');
+    await untilPlays();
+    assert.deepEqual(errors, []);
+  });
+
   test('the embedded player shows only the video in a frame of another site, and the page itself cannot be framed', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);

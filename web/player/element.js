@@ -29,6 +29,8 @@ export class MillracePlayer extends HTMLElement {
   #video = document.createElement('video');
   /** @type {AbortController | undefined} */
   #playing;
+  /** Whether the viewer paused the video, which then stays paused when playback is started again. */
+  #wantsPause = false;
 
   constructor() {
     super();
@@ -37,6 +39,13 @@ export class MillracePlayer extends HTMLElement {
     else root.append(Object.assign(document.createElement('style'), { textContent: STYLE }));
     this.#video.playsInline = true;
     this.#video.setAttribute('part', 'video');
+    this.#video.addEventListener('play', () => {
+      this.#wantsPause = false;
+    });
+    this.#video.addEventListener('pause', () => {
+      // Browsers also pause a video that is over, cannot be played or is no longer in a document.
+      this.#wantsPause = this.isConnected && !this.#video.ended && !this.#video.error;
+    });
     root.append(this.#video);
   }
 
@@ -61,6 +70,7 @@ export class MillracePlayer extends HTMLElement {
   /** @param {string} name @param {string | null} before @param {string | null} after */
   attributeChangedCallback(name, before, after) {
     if (before === after || !this.isConnected) return;
+    if (name === 'playback-id') this.#wantsPause = false;
     if (name === 'muted') this.#video.muted = after !== null;
     else if (name === 'controls') this.#video.controls = after !== null;
     else this.#start();
@@ -81,6 +91,7 @@ export class MillracePlayer extends HTMLElement {
     const tellOffline = () => this.#tell('statechange', { state: 'offline' });
     const play = await loadEngine({ onFailure: tellOffline, signal });
     if (!play) return;
+    const video = this.#video;
     /** @type {string | undefined} */
     let endedSession;
     for (let losses = 0; !signal.aborted; ) {
@@ -90,16 +101,16 @@ export class MillracePlayer extends HTMLElement {
         signal,
       });
       if (found === undefined) return;
-      const engine = play(this.#video, url, NO_MENU);
+      const engine = play(video, url, NO_MENU);
       const shown = () => this.#tell('statechange', { state: 'playing' });
-      this.#video.addEventListener('playing', shown);
+      video.addEventListener('playing', shown);
       const telling = setInterval(() => {
         const latencyS = engine.latencyS();
-        if (latencyS !== undefined && !this.#video.paused) this.#tell('latency', { latencyS });
+        if (latencyS !== undefined && !video.paused) this.#tell('latency', { latencyS });
       }, LATENCY_EVERY_MS);
       const startedAt = performance.now();
       // Browsers refuse this without a user gesture unless the video is muted. The viewer can then start it with the controls.
-      this.#video.play().catch(() => {});
+      if (!this.#wantsPause) video.play().catch(() => {});
       const outcome = await Promise.race([
         engine.outcome,
         new Promise((resolve) => {
@@ -107,7 +118,7 @@ export class MillracePlayer extends HTMLElement {
         }),
       ]);
       clearInterval(telling);
-      this.#video.removeEventListener('playing', shown);
+      video.removeEventListener('playing', shown);
       engine.stop();
       if (signal.aborted) return;
       if (outcome === 'ended') endedSession = found.session;
