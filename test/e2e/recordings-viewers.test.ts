@@ -212,6 +212,42 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual(errors, []);
   });
 
+  test('quick presses of the arrow keys add up, also from live', async () => {
+    const { stream } = shared;
+    // A page begins at least ten seconds before the end of a running recording.
+    await recorded(stream.playbackId, 32);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page, errors } = watched;
+    // The video does not play, so that it stays where it is.
+    await page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
+    const seek = page.locator('#seek');
+    /** Presses the key twice at once, and tells where the time line was. */
+    const pressTwice = () =>
+      page.evaluate<number>(`(() => {
+        const from = document.getElementById('seek').valueAsNumber;
+        for (let n = 0; n < 2; n += 1) document.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }));
+        return from;
+      })()`);
+    const shows = (position: number, toleranceS: number) => async () => {
+      const isShown = '(({ readyState, seeking }) => readyState >= 2 && !seeking)(document.querySelector("video"))';
+      return (await page.evaluate<boolean>(isShown)) && Math.abs((await positionOf(page)) - position) < toleranceS;
+    };
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=21`);
+    await waitFor(shows(21, 0.5), { what: 'a picture at 21 s' });
+    await waitFor(async () => Math.abs(Number(await seek.inputValue()) - 21) < 0.5, { what: 'a time line at 21 s' });
+    await pressTwice();
+    await waitFor(shows(1, 0.5), { what: 'a picture at 1 s' });
+
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await waitFor(async () => Number(await seek.getAttribute('max')) > 22, { what: 'a time line' });
+    const from = await pressTwice();
+    await untilShown(page, 'mode', 'replay');
+    // Where a busy machine interrupted the stream, the recording is shorter than the time.
+    await waitFor(shows(from - 20, 4), { what: `a picture at about ${from - 20} s` });
+    assert.ok(Math.abs(Number(await seek.inputValue()) - (from - 20)) < 4);
+    assert.deepEqual(errors, []);
+  });
+
   test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
     const { stream } = shared;
     await recorded(stream.playbackId, 12);

@@ -18,7 +18,7 @@ import { playNatively } from './native-engine.js';
  * @property {Promise<Outcome>} outcome settles once
  * @property {() => number | undefined} latencyS by how many seconds the video is behind the camera; undefined when this is not known
  * @property {() => number | undefined} dateMs the wall-clock time of the shown frame, in milliseconds; undefined when it is not known
- * @property {() => number} endS the last position that can be played, in seconds
+ * @property {() => number} endS the last position that can be played, in seconds; 0 until the video is at the position where it begins
  * @property {() => void} goLive jumps to the newest position that plays without a pause
  * @property {() => void} stop stops playback and releases the video element
  */

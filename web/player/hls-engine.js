@@ -166,6 +166,11 @@ export function playWithHls(Hls, video, url, quality, startAt) {
   const hasEnded = () => hls.latestLevelDetails?.live === false;
   const onEnded = () => resolve('ended');
   if (!startAt) video.addEventListener('ended', onEnded);
+  let hasBegun = false;
+  const onBegun = () => {
+    hasBegun = true;
+  };
+  video.addEventListener('loadeddata', onBegun);
   const stopWatching = watchForStuck(
     video,
     () =>
@@ -188,7 +193,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     outcome,
     latencyS: () => latencyS(hls),
     dateMs: () => hls.playingDate?.getTime(),
-    endS: () => hls.latestLevelDetails?.edge ?? 0,
+    endS: () => (hasBegun ? (hls.latestLevelDetails?.edge ?? 0) : 0),
     goLive: () => {
       if (hls.liveSyncPosition !== null) video.currentTime = hls.liveSyncPosition;
     },
@@ -198,6 +203,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
       clearInterval(returning);
       clearInterval(looking);
       video.removeEventListener('ended', onEnded);
+      video.removeEventListener('loadeddata', onBegun);
       hls.destroy();
       quality.offer([], () => {});
     },

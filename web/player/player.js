@@ -154,17 +154,19 @@ function goLive() {
   video.play().catch(() => {}); // refused: the page still shows that it is paused
 }
 
-/** Seeks to a position of the time line, in seconds from the start of the recording. @param {number | 'live'} position */
-function seek(position) {
+/**
+ * Seeks to a position of the time line, in seconds from the start of the recording.
+ * @param {number | 'live'} position
+ * @param {boolean} isLive whether it is on the time line of the live stream, which stays until a replay has begun
+ */
+function seek(position, isLive) {
   if (position === 'live') return goLive();
-  if (page.mode === 'replay' && engine) {
-    video.currentTime = position;
-    return;
-  }
+  const from = recording?.from;
   // On the time line of a live stream positions are counted in wall-clock time, but the recording leaves pauses out. So a replay begins at a
   // wall-clock time.
-  const from = recording?.from;
-  want(engine && typeof from === 'number' ? { dateMs: from + position * 1000 } : { positionS: position });
+  if (isLive && typeof from === 'number') want({ dateMs: from + position * 1000 });
+  else if (page.mode === 'replay' && engine && engine.endS() > 0) video.currentTime = position;
+  else want({ positionS: position });
 }
 
 /** Asks from time to time whether something is recorded, and shows the time line if so. */
@@ -210,10 +212,12 @@ function fileUrl(shown, name) {
   return new URL(`${name}${right}`, shown.folder).href;
 }
 
-/** Shows the latency, and the position in the recording. */
+/** Shows the latency, and the position in the recording. Until what the viewer wants has begun, the time line shows what is wanted. */
 function showPosition() {
+  if ((page.mode === 'replay') !== (wanted !== 'live')) return;
   if (page.mode === 'replay') {
-    if (engine) timeline.show({ positionS: video.currentTime, endS: engine.endS(), isLive: false });
+    const endS = engine?.endS() ?? 0;
+    if (endS > 0) timeline.show({ positionS: video.currentTime, endS, isLive: false });
     if (recording?.running) void askForRecording();
     return;
   }

@@ -6,17 +6,20 @@ import { Storyboard } from './storyboard.js';
 
 /** Seeking to a position this close to the live edge plays the live stream. */
 const LIVE_WITHIN_S = 5;
+/** Presses of keys that follow each other within this time seek once. */
+const SETTLE_MS = 200;
 
 /**
  * @typedef {object} Timeline
  * @property {(storyboardUrl: string, grows: boolean) => void} use sets which recording it shows; an empty URL hides it
  * @property {(at: { positionS: number, endS: number, isLive: boolean }) => void} show shows the position
- * @property {(seconds: number) => void} seekBy seeks relative to the shown position
+ * @property {(seconds: number) => void} seekBy seeks relative to the shown position; quick calls add up
  */
 
 /**
  * Makes the time line work.
- * @param {(positionS: number | 'live') => void} seek called when the viewer chooses a position, in seconds from the start
+ * @param {(positionS: number | 'live', isLive: boolean) => void} seek called when the viewer chooses a position, in seconds from the start.
+ *   `isLive` is that of the last `show`
  * @returns {Timeline}
  */
 export function wireTimeline(seek) {
@@ -33,7 +36,10 @@ export function wireTimeline(seek) {
     if (!preview.hidden) showPreview(previewedS);
   });
   let isLive = true;
+  /** Whether the viewer is choosing a position, which stays until it is chosen. */
   let isDragged = false;
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let settling;
 
   const endS = () => Number(slider.max);
   const fill = () => line.style.setProperty('--played', endS() > 0 ? String(slider.valueAsNumber / endS()) : '0');
@@ -71,14 +77,16 @@ export function wireTimeline(seek) {
     showPreview(slider.valueAsNumber);
   });
   slider.addEventListener('change', () => {
-    isDragged = false;
     hidePreview();
-    commit(slider.valueAsNumber);
+    commit();
   });
 
-  const commit = (/** @type {number} */ positionS) => {
+  const commit = () => {
+    clearTimeout(settling);
+    isDragged = false;
     const hasLive = document.documentElement.dataset.live !== undefined;
-    seek(hasLive && positionS > endS() - LIVE_WITHIN_S ? 'live' : Math.max(0, Math.min(positionS, endS())));
+    const positionS = slider.valueAsNumber;
+    seek(hasLive && positionS > Math.max(0, endS() - LIVE_WITHIN_S) ? 'live' : positionS, isLive);
   };
 
   return {
@@ -88,8 +96,8 @@ export function wireTimeline(seek) {
       storyboard.use(url, grows);
     },
     show: (at) => {
-      isLive = at.isLive;
       if (isDragged || !Number.isFinite(at.endS)) return;
+      isLive = at.isLive;
       slider.max = at.endS.toFixed(1);
       slider.value = at.positionS.toFixed(1);
       fill();
@@ -99,8 +107,13 @@ export function wireTimeline(seek) {
       clockEnd.textContent = isLive ? '' : ` / ${timeText(at.endS)}`;
     },
     seekBy: (seconds) => {
-      if (line.hidden || (isLive && seconds > 0)) return;
-      commit(slider.valueAsNumber + seconds);
+      const fromS = slider.valueAsNumber;
+      if (line.hidden || (isLive && seconds > 0 && fromS >= endS())) return;
+      isDragged = true;
+      slider.value = String(Math.max(0, fromS + seconds));
+      fill();
+      clearTimeout(settling);
+      settling = setTimeout(commit, SETTLE_MS);
     },
   };
 }
