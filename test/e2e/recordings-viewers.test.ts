@@ -384,6 +384,21 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       assert.equal(await page.locator('#live').isVisible(), false);
       assert.equal(await page.locator('#download').isVisible(), true);
     }
+    // What the server says in place of a download is not for viewers, and must not replace the page.
+    const button = page.getByRole('button', { name: 'Download as MP4' });
+    for (const [status, says] of [
+      [503, 'The recording cannot be downloaded right now.'],
+      [401, 'Your link does not allow you to watch it, or has expired.'],
+    ] as const) {
+      await page.route('**/*.mp4*', (route) => route.fulfill({ status, json: { errors: ['no'] } }));
+      await button.press('Enter');
+      await page.locator('.bar').getByText(says).waitFor();
+      await page.unrouteAll({ behavior: 'wait' });
+    }
+    const downloading = page.waitForEvent('download');
+    await button.press('Enter');
+    assert.match((await downloading).suggestedFilename(), /\.mp4$/);
+    assert.equal(new URL(page.url()).pathname, `/play/${id}`);
   });
 
   test('each version of a playlist is the beginning of the next one, and pictures are of the time that is asked for', async () => {

@@ -7,7 +7,7 @@ import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
 import { momentOf } from './moment.js';
 import { wireQuality } from './quality.js';
-import { findRecording, largestDownload } from './recording.js';
+import { askForFile, findRecording, largestDownload } from './recording.js';
 import { OFFLINE_WORDINGS, showLatency, showState } from './state.js';
 import { wireTimeline } from './timeline.js';
 import { waitForStream } from './wait-for-stream.js';
@@ -67,7 +67,8 @@ const quality = wireQuality();
 const replayButton = /** @type {HTMLButtonElement} */ (document.getElementById('replay'));
 replayButton.addEventListener('click', () => want({ positionS: 0 }));
 const downloadButton = /** @type {HTMLButtonElement} */ (document.getElementById('download'));
-downloadButton.addEventListener('click', download);
+downloadButton.addEventListener('click', () => void download());
+const downloadFailure = /** @type {HTMLElement} */ (document.getElementById('download-failure'));
 showPlayback();
 setInterval(showPosition, POSITION_SHOWN_EVERY_MS);
 // Another link to the same stream may differ only in its fragment, and browsers do not load a page again when only the fragment changes.
@@ -198,13 +199,20 @@ async function askForRecording() {
   if (wanted === 'live') want(moment ?? { positionS: found.running ? 0 : -1 });
 }
 
-/** Downloads the recording as it is now. The browser stays on the page, because the answer is a download. */
-function download() {
+/**
+ * Downloads the recording as it is now. The browser stays on the page, because the answer is a download. Any other answer would replace the
+ * page, so the page asks first.
+ */
+async function download() {
   const file = recording && largestDownload(recording);
   if (!recording || !file) return;
   const url = new URL(fileUrl(recording, file));
   url.searchParams.set('download', recording.name);
-  location.assign(url);
+  const status = await askForFile(url);
+  downloadFailure.textContent = '';
+  if (status === 200) location.assign(url);
+  else if (status === 401 || status === 403) downloadFailure.textContent = OFFLINE_WORDINGS.refused?.detail ?? '';
+  else downloadFailure.textContent = 'The recording cannot be downloaded right now.';
 }
 
 /** @param {import('./recording.js').Recording} shown @param {string} name */

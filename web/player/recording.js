@@ -6,6 +6,8 @@ import { abortAfter } from './abort-after.js';
 
 /** How long the answer may take. */
 const LIMIT_MS = 10_000;
+/** How long it may take until the server knows whether it delivers an MP4, whose head it may have to make first. */
+const DOWNLOAD_LIMIT_MS = 30_000;
 
 /**
  * @typedef {object} Recording
@@ -35,6 +37,19 @@ export async function findRecording(url) {
     return { ...info, folder: new URL(info.folder, url).href };
   } catch {
     return 'unknown';
+  }
+}
+
+/**
+ * Asks the server whether it would deliver a file.
+ * @param {URL} url
+ * @returns {Promise<number>} the status of its answer; 0 when there is none
+ */
+export async function askForFile(url) {
+  try {
+    return (await fetch(url, { method: 'HEAD', signal: abortAfter(DOWNLOAD_LIMIT_MS) })).status;
+  } catch {
+    return 0;
   }
 }
 
