@@ -54,6 +54,20 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
     assert.deepEqual(errors, []);
   });
 
+  test('a search whose index the server cannot deliver says so, and loads it again with the next letter', async () => {
+    await using watched = await chromium.newPage();
+    const { page, errors } = watched;
+    await page.route('**/search.json', (route) => route.fulfill({ status: 503, json: { errors: ['busy'] } }));
+    await page.goto(`${server.url}/docs`);
+    const words = page.getByRole('searchbox');
+    await words.fill('backup');
+    await page.getByText('The index cannot be loaded.').waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    await words.fill('backups');
+    await page.locator('#search-results a').first().waitFor();
+    assert.deepEqual(errors, []);
+  });
+
   test('a mistyped address of a stream is explained, and leads to the right one', async () => {
     const stream = await server.api.createStream();
     await using watched = await chromium.newPage();

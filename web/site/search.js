@@ -48,7 +48,10 @@ async function show() {
 /** @returns {Promise<Row[] | undefined>} */
 async function load() {
   try {
-    index ??= fetch(form.dataset.index ?? '').then((response) => response.json());
+    index ??= fetch(form.dataset.index ?? '').then((response) => {
+      if (!response.ok) throw new Error(`the server answers ${response.status}`);
+      return response.json();
+    });
     return await index;
   } catch {
     index = undefined; // loaded again with the next letter
