@@ -285,6 +285,34 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await showing(page, 'unsupported');
   });
 
+  test('after media that cannot be decoded the page plays on', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await openPage(pageUrl(stream));
+    const { page } = watched;
+    await showing(page, 'playing');
+    const firstUrl = await page.evaluate('document.getElementById("video").src');
+    let isDamaged = false;
+    await page.route('**/source/*.m4s', async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      const from = body.indexOf('mdat') + 4;
+      if (isDamaged || from < 4) return await route.fulfill({ response });
+      isDamaged = true;
+      await route.fulfill({ response, body: body.fill(0xff, from) });
+    });
+    await waitFor(
+      () =>
+        page.evaluate<boolean>(
+          `(({ src, paused }) => src !== ${JSON.stringify(firstUrl)} && !paused)(document.getElementById('video'))`,
+        ),
+      { what: 'another attempt' },
+    );
+    await page.unrouteAll({ behavior: 'wait' });
+    await untilPlaying(page);
+    await showing(page, 'playing');
+  });
+
   test('a player inside a page of one’s own stays paused when it is lost, until the viewer plays it', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);

@@ -72,8 +72,6 @@ const INSIDE_S = 0.1;
 const RETURN_EVERY_MS = 5000;
 /** How often variants are looked for that were not listed when playback began. hls.js reads the multivariant playlist only once. */
 const LISTED_EVERY_MS = 10_000;
-/** After a second media error within this time, playback is started again, because a new decoder did not help. */
-const MEDIA_ERROR_SPACING_MS = 5000;
 
 /**
  * Plays a session or recording; see `Play` in `engine.js`.
@@ -94,14 +92,11 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     },
   });
 
-  let lastMediaErrorAt = Number.NEGATIVE_INFINITY;
-  hls.on(Hls.Events.ERROR, (_event, { fatal, type, details }) => {
-    if (!fatal) return;
-    if (details === Hls.ErrorDetails.MANIFEST_INCOMPATIBLE_CODECS_ERROR) return resolve('unsupported');
-    const now = performance.now();
-    if (type !== Hls.ErrorTypes.MEDIA_ERROR || now - lastMediaErrorAt < MEDIA_ERROR_SPACING_MS) return resolve('lost');
-    lastMediaErrorAt = now;
-    hls.recoverMediaError();
+  hls.on(Hls.Events.ERROR, (_event, { fatal, details }) => {
+    const { MANIFEST_INCOMPATIBLE_CODECS_ERROR, MEDIA_SOURCE_REQUIRES_RESET } = Hls.ErrorDetails;
+    if (fatal && details === MANIFEST_INCOMPATIBLE_CODECS_ERROR) return resolve('unsupported');
+    // After media that cannot be decoded, hls.js begins anew by itself, but leaves the video paused, also when the viewer did not pause it.
+    if (fatal || details === MEDIA_SOURCE_REQUIRES_RESET) resolve('lost');
   });
   hls.on(Hls.Events.LEVEL_UPDATED, () => {
     if (startAt) return;
