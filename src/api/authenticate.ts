@@ -115,7 +115,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       throw new MillraceError('user_suspended', 'The user of this API key is suspended; ask an admin to resume it.');
     }
     const ownQuotas = quotasOf(user, quotas);
-    rateLimit(found, { id: user.id, quotas: ownQuotas }, reply);
+    rateLimit.take(found, { id: user.id, quotas: ownQuotas }, reply);
     if (access !== undefined) mustBeAllowed(judge, found, request, prefix);
     const { id: userId, isAdmin } = user;
     const scope = readScope(request.query as RawQuery, { userId, isAdmin });

@@ -3,6 +3,7 @@
  */
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { FastifyInstance } from 'fastify';
+import { limitAnswers } from './answer-limits.ts';
 import type { ApiOptions } from './api.ts';
 import { createAuthenticate } from './authenticate.ts';
 import { createFindCredential } from './credentials.ts';
@@ -58,6 +59,7 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   const rateLimit = createRateLimit({ perMinute: settings.rateLimit, clock });
   const findCredential = createFindCredential(options);
   const authenticate = createAuthenticate({ ...options, findCredential, prefix: settings.prefix, rateLimit, keyUse });
+  limitAnswers(api, rateLimit);
   makeRepeatable(api, options);
   const context = { ...options, authenticate, findCredential };
   for (const addRoute of routes) addRoute(api, context);

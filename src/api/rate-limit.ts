@@ -7,22 +7,30 @@ import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
-import { QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
+import { type BucketLevel, QuotaBuckets, TokenBuckets } from '#lib/token-buckets.ts';
 import type { Credential } from './credentials.ts';
 
-/**
- * Counts a request, and sets `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key in its answer. These are the plain numbers of
- * draft-ietf-httpapi-ratelimit-headers-03, which clients support better than the lists of later drafts.
- * @throws {MillraceError} `too_many_requests`
- */
-export type RateLimit = (
-  key: Pick<Credential, 'id'>,
-  user: { readonly id: UserId; readonly quotas: Pick<Quotas, 'requestsPerMinute'> },
-  reply: FastifyReply,
-) => void;
+/** Counts the requests of keys and users. */
+export interface RateLimit {
+  /**
+   * Counts a request, and sets `RateLimit-Limit`, `-Remaining` and `-Reset` of the API key in its answer. These are the plain numbers of
+   * draft-ietf-httpapi-ratelimit-headers-03, which clients support better than the lists of later drafts.
+   * @throws {MillraceError} `too_many_requests`
+   */
+  take(key: LimitedKey, user: LimitedUser, reply: FastifyReply): void;
+  /** Counts a request that was allowed as so many more, and sets the headers again. */
+  addCost(count: number, key: LimitedKey, user: LimitedUser, reply: FastifyReply): void;
+}
+
+type LimitedKey = Pick<Credential, 'id'>;
+
+interface LimitedUser {
+  readonly id: UserId;
+  readonly quotas: Pick<Quotas, 'requestsPerMinute'>;
+}
 
 /**
- * Makes the function that counts requests. The limit of each user comes from the quotas of the user.
+ * Makes the object that counts requests. The limit of each user comes from the quotas of the user.
  * @param perMinute requests that one key may make per minute, all of them at once if it likes; 0 means no limit and no headers
  */
 export function createRateLimit({
@@ -34,18 +42,29 @@ export function createRateLimit({
 }): RateLimit {
   const ofKeys = perMinute === 0 ? undefined : new TokenBuckets({ perMinute, clock });
   const ofUsers = new QuotaBuckets(clock);
-  return (key, user, reply) => {
-    if (ofKeys !== undefined) {
-      const { allowed, remaining, fullAfterS, retryAfterS } = ofKeys.take(key.id);
-      reply.header('ratelimit-limit', ofKeys.limit);
-      reply.header('ratelimit-remaining', remaining);
-      reply.header('ratelimit-reset', fullAfterS);
-      if (!allowed) throw tooMany('This API key', perMinute, retryAfterS);
-    }
-    const { requestsPerMinute } = user.quotas;
-    if (requestsPerMinute === 0) return;
-    const { allowed, retryAfterS } = ofUsers.take(user.id, { perMinute: requestsPerMinute });
-    if (!allowed) throw tooMany('The user of this API key', requestsPerMinute, retryAfterS);
+  const show = (reply: FastifyReply, { remaining, fullAfterS }: BucketLevel) => {
+    reply.header('ratelimit-limit', perMinute);
+    reply.header('ratelimit-remaining', remaining);
+    reply.header('ratelimit-reset', fullAfterS);
+  };
+  return {
+    take(key, user, reply) {
+      if (ofKeys !== undefined) {
+        const level = ofKeys.take(key.id);
+        show(reply, level);
+        if (!level.allowed) throw tooMany('This API key', perMinute, level.retryAfterS);
+      }
+      const { requestsPerMinute } = user.quotas;
+      if (requestsPerMinute === 0) return;
+      const { allowed, retryAfterS } = ofUsers.take(user.id, { perMinute: requestsPerMinute });
+      if (!allowed) throw tooMany('The user of this API key', requestsPerMinute, retryAfterS);
+    },
+
+    addCost(count, key, user, reply) {
+      if (ofKeys !== undefined) show(reply, ofKeys.spend(key.id, count));
+      const { requestsPerMinute } = user.quotas;
+      if (requestsPerMinute > 0) ofUsers.spend(user.id, count, { perMinute: requestsPerMinute });
+    },
   };
 }
 

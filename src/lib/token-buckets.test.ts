@@ -44,6 +44,16 @@ test('a token that is given back may be taken again, and a bucket never holds mo
   assert.deepEqual([take(), take(), take()], [true, true, false]);
 });
 
+test('more may be spent than there is, and then nothing is allowed until that much has come back', () => {
+  const { time, buckets: each } = buckets(60);
+  assert.deepEqual(each.spend('ann', 10), { allowed: true, remaining: 50, fullAfterS: 10, retryAfterS: 0 });
+  assert.deepEqual(each.spend('ann', 60), { allowed: true, remaining: 0, fullAfterS: 70, retryAfterS: 11 });
+  time.ms += 10_900;
+  assert.equal(each.take('ann').allowed, false);
+  time.ms += 100;
+  assert.equal(each.take('ann').allowed, true);
+});
+
 test('a bucket takes on the size that is given last, without being filled again', () => {
   const time = { ms: 0 };
   const each = new QuotaBuckets({ now: () => ms(0), monotonic: () => ms(time.ms) });

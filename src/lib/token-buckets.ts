@@ -44,6 +44,11 @@ export class TokenBuckets {
   take(key: string): BucketLevel {
     return this.#buckets.take(key, this.#size);
   }
+
+  /** See {@link QuotaBuckets.spend}. */
+  spend(key: string, count: number): BucketLevel {
+    return this.#buckets.spend(key, count, this.#size);
+  }
 }
 
 /** A token bucket for each key. Its size is given at each use, so that it can differ from key to key and change. */
@@ -56,20 +61,18 @@ export class QuotaBuckets {
   }
 
   /** Takes one, if there is one left. An attempt that is refused costs nothing. */
-  take(key: string, { perMinute, atOnce = perMinute }: BucketSize): BucketLevel {
-    const perSecond = perMinute / MINUTE_S;
-    const bucket = this.#bucket(key, atOnce);
-    const nowMs = this.#clock.monotonic();
-    const left = Math.min(atOnce, bucket.left + ((nowMs - bucket.atMs) / 1000) * perSecond);
-    const allowed = left >= 1;
-    bucket.left = allowed ? left - 1 : left;
-    bucket.atMs = nowMs;
-    return {
-      allowed,
-      remaining: Math.floor(bucket.left),
-      fullAfterS: Math.ceil((atOnce - bucket.left) / perSecond),
-      retryAfterS: bucket.left >= 1 ? 0 : Math.ceil((1 - bucket.left) / perSecond),
-    };
+  take(key: string, size: BucketSize): BucketLevel {
+    const bucket = this.#refilled(key, size);
+    const allowed = bucket.left >= 1;
+    if (allowed) bucket.left -= 1;
+    return levelOf(bucket.left, allowed, size);
+  }
+
+  /** Takes so many even if fewer are left: what is missing is taken from those that come back later. */
+  spend(key: string, count: number, size: BucketSize): BucketLevel {
+    const bucket = this.#refilled(key, size);
+    bucket.left -= count;
+    return levelOf(bucket.left, true, size);
   }
 
   /** Gives back a token that was taken and not used. */
@@ -78,11 +81,26 @@ export class QuotaBuckets {
     if (bucket !== undefined) bucket.left += 1; // may exceed the size of the bucket until the next `take`, which limits it
   }
 
-  #bucket(key: string, atOnce: number): { left: number; atMs: number } {
-    const known = this.#buckets.get(key);
-    if (known) return known;
-    const bucket = { left: atOnce, atMs: this.#clock.monotonic() };
-    this.#buckets.set(key, bucket);
+  /** The bucket with what has come back until now. */
+  #refilled(key: string, { perMinute, atOnce = perMinute }: BucketSize): { left: number; atMs: number } {
+    const nowMs = this.#clock.monotonic();
+    let bucket = this.#buckets.get(key);
+    if (bucket === undefined) {
+      bucket = { left: atOnce, atMs: nowMs };
+      this.#buckets.set(key, bucket);
+    }
+    bucket.left = Math.min(atOnce, bucket.left + ((nowMs - bucket.atMs) / 1000) * (perMinute / MINUTE_S));
+    bucket.atMs = nowMs;
     return bucket;
   }
+}
+
+function levelOf(left: number, allowed: boolean, { perMinute, atOnce = perMinute }: BucketSize): BucketLevel {
+  const perSecond = perMinute / MINUTE_S;
+  return {
+    allowed,
+    remaining: Math.max(0, Math.floor(left)),
+    fullAfterS: Math.ceil((atOnce - left) / perSecond),
+    retryAfterS: left >= 1 ? 0 : Math.ceil((1 - left) / perSecond),
+  };
 }

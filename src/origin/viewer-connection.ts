@@ -5,12 +5,10 @@
  * of a connection, so settings of the connection would affect all of them.
  */
 import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
+import { cutOffIdle, streamOf } from '#http/unread-answer.ts';
 
-/** A viewer that reads nothing for this long is disconnected, because it would keep media in memory that has left the window. */
-const STUCK_AFTER_MS = 30_000;
 /**
  * The longest time for a complete answer, which is the longest that players wait for a segment (hls.js). A client that reads a byte now and
  * then is never stuck, and many such clients would keep old segments in memory, outside the budget for media.
@@ -22,9 +20,6 @@ const LONGEST_ANSWER_MS = 120_000;
  * would be copied for each slow viewer. What HTTP/2 holds counts against the connection.
  */
 const SLICE_BYTES = 65_536;
-
-/** The error code with which a stream that nobody reads is closed (RFC 9113 §7). */
-const CANCEL = 8;
 
 /** Whether the viewer has left. */
 export function hasLeft(response: ServerResponse): boolean {
@@ -61,19 +56,6 @@ export function cutOffWhenStuck(response: ServerResponse): void {
   response.once('close', () => clearTimeout(overdue));
 }
 
-/**
- * Disconnects a viewer who reads nothing of an answer for too long. An answer that is read while it is sent may take as long as it likes,
- * because it holds little memory.
- * @returns disconnects the viewer at once
- */
-export function cutOffIdle(response: ServerResponse): () => void {
-  const stream = streamOf(response);
-  const cutOff = () => (stream === undefined ? void response.destroy() : stream.close(CANCEL));
-  if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
-  else stream.setTimeout(STUCK_AFTER_MS, cutOff);
-  return cutOff;
-}
-
 /** Writes the next slice when the previous one was sent. Nothing is written after a viewer has left. */
 function writeInTurn(response: ServerResponse, slices: Iterator<Uint8Array>): void {
   for (let slice = slices.next(); ; slice = slices.next()) {
@@ -90,9 +72,4 @@ function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array, undefin
   for (const piece of pieces) {
     for (let from = 0; from < piece.length; from += SLICE_BYTES) yield piece.subarray(from, from + SLICE_BYTES);
   }
-}
-
-/** The stream of an answer over HTTP/2. */
-function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
-  return (response as ServerResponse & Partial<Pick<Http2ServerResponse, 'stream'>>).stream;
 }

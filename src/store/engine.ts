@@ -32,6 +32,15 @@ export interface WriteResult {
   readonly changes: number;
 }
 
+/** The first rows that a query finds. */
+export interface FirstRows<Row> {
+  readonly rows: readonly Row[];
+  /** About how many bytes their values have. */
+  readonly sizeBytes: number;
+  /** Whether the query finds more rows than these. */
+  readonly isCut: boolean;
+}
+
 /**
  * Runs queries on one database. Calls reject with `MillraceError('store_unavailable')` when the database is down, its queue is full or the
  * time limit has passed. Such a call changes nothing. A write rejects with `outcome_unknown` when the engine cannot know whether it changed
@@ -57,6 +66,8 @@ export interface Engine extends AsyncDisposable {
   version(): number | undefined;
   /** Runs a query, which sees everything that any process committed before the call. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
+  /** Like `read`, but ends with the row with which the rows have `maxBytes` or more. The memory and time of an answer are bounded so. */
+  readFirst<Row>(query: Query<Row>, maxBytes: number): Promise<FirstRows<Row>>;
   /**
    * Runs queries in one transaction. Resolves after a durable commit, which concurrent callers may share. The failure of one caller never
    * fails another's call. A write that rejects with `outcome_unknown` may have happened, may happen later, or may never happen.

@@ -76,6 +76,7 @@ function observed(engine: Engine, { storeSeconds }: Pick<Metrics, 'storeSeconds'
     compiler: engine.compiler,
     version: () => engine.version(),
     read: timed('read', (query: Query) => engine.read(query)) as Engine['read'],
+    readFirst: timed('read', (...args: [Query, number]) => engine.readFirst(...args)) as Engine['readFirst'],
     write: timed('write', (...args: Parameters<Engine['write']>) => engine.write(...args)),
     listen: (listener) => engine.listen(listener),
     [Symbol.asyncDispose]: () => engine[Symbol.asyncDispose](),

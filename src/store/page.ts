@@ -13,6 +13,12 @@ export interface PageKey {
   readonly id: string;
 }
 
+/**
+ * The size of stored rows at which a page of a list ends, although it has fewer rows than were asked for. Reading, presenting and sending
+ * so much takes the event loop about 10 ms. A thousand streams of a few renditions are smaller.
+ */
+export const PAGE_BYTES = 1_048_576;
+
 /** A part of a list. */
 export interface Page<Row> {
   readonly rows: readonly Row[];
@@ -22,7 +28,7 @@ export interface Page<Row> {
 
 /** The options of every list. Rows with the same time are ordered by id, in the same direction. */
 export interface PageOptions {
-  /** From 1 to 1000. */
+  /** From 1 to 1000. A page has fewer rows than this, although another one follows, when they have {@link PAGE_BYTES}. */
   readonly limit: number;
   readonly after?: PageKey | undefined;
 }

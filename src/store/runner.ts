@@ -5,9 +5,9 @@ import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
 import { type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
-import { type Engine, type Query, Unchanged, UniqueViolation } from './engine.ts';
+import { type Engine, type FirstRows, type Query, Unchanged, UniqueViolation } from './engine.ts';
 import { LookupBudget } from './lookup-budget.ts';
-import type { Page, PageKey, Scope } from './page.ts';
+import { PAGE_BYTES, type Page, type PageKey, type Scope } from './page.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
 import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
@@ -96,10 +96,17 @@ export class Runner {
     itemOf: (row: Row) => Item,
     keyOf: (item: Item) => PageKey,
   ): Promise<Page<Item>> {
-    const found = await this.#engine.read(queryOf(limit + 1));
-    const rows = found.slice(0, limit).map(itemOf);
+    const found = await this.first(queryOf(limit + 1), itemOf, PAGE_BYTES);
+    const rows = found.rows.slice(0, limit);
     const last = rows.at(-1);
-    return { rows, next: found.length > limit && last !== undefined ? keyOf(last) : undefined };
+    const hasMore = found.isCut || found.rows.length > limit;
+    return { rows, next: hasMore && last !== undefined ? keyOf(last) : undefined };
+  }
+
+  /** Reads the first rows as records. See {@link Engine.readFirst}. */
+  async first<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item, maxBytes: number): Promise<FirstRows<Item>> {
+    const found = await this.#engine.readFirst(query, maxBytes);
+    return { ...found, rows: found.rows.map(itemOf) };
   }
 
   /** Runs queries in one transaction and returns how many rows each changed. @throws {Unchanged} {UniqueViolation} */

@@ -17,7 +17,8 @@ export const PAGE_QUERY = {
       minimum: 1,
       maximum: 1000,
       default: 20,
-      description: 'The largest number of entries in the answer.',
+      description:
+        'The largest number of entries in the answer. It may have fewer, although a `Link` header leads to more, because an answer ends at about a megabyte.',
       examples: [100],
     }),
   ),

@@ -7,9 +7,9 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { hasAlready } from '#http/entity-tag.ts';
+import { cutOffIdle } from '#http/unread-answer.ts';
 import { OPEN_HEADERS, sendAnswer } from '#origin/answer.ts';
 import { parseRange } from '#origin/byte-range.ts';
-import { cutOffIdle } from '#origin/viewer-connection.ts';
 import type { ByteSource } from '#recording/recording.ts';
 
 /** The most bytes that are written to a connection at once. */

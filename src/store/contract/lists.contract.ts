@@ -37,6 +37,8 @@ const partOfName = fc.constantFrom(
   ' ',
 );
 
+const LARGE_PROFILE = { width: 640, height: 360, bitrate: 500_000, fps: 30 };
+
 /** Declares this part of the suite. */
 export function listsContract(name: string, open: OpenStore): void {
   describeOn(`${name}, listing`, open, (fixture) => {
@@ -87,6 +89,31 @@ export function listsContract(name: string, open: OpenStore): void {
         ),
         { numRuns: 25 },
       );
+    });
+
+    it('ends a page once its rows have a megabyte, and gives the rest on the next pages', async () => {
+      const { store, user } = fixture;
+      // Each character takes 4 bytes, and the JSON of a stream has 50 kB.
+      const name = '\u{1F40E}'.repeat(12_500);
+      const profiles = [{ ...LARGE_PROFILE, name }];
+      const made = Array.from({ length: 50 }, () => someStream(user.id, { profiles, name: 'Show' }));
+      for (const stream of made) await store.streams.create(stream, someReceipt());
+      const how = { limit: 1000, order: 'createdAt', direction: 'desc' } as const;
+      for (const filter of [{}, { name: 'show' }]) {
+        const pages: number[] = [];
+        const listed = await walk(async (after) => {
+          const page = await store.streams.list(user.id, { ...how, filter, after });
+          pages.push(page.rows.length);
+          return page;
+        });
+        assert.deepEqual(new Set(listed.map(({ id }) => id)), new Set(made.map(({ id }) => id)));
+        assert.equal(listed.length, made.length);
+        assert.deepEqual(pages, [21, 21, 8], 'the last row of a page is the one with which it has a megabyte');
+      }
+      const many = await Promise.all(
+        Array.from({ length: 12 }, () => store.streams.list(user.id, { ...how, filter: {}, after: undefined })),
+      );
+      assert.deepEqual(new Set(many.map(({ rows }) => rows.length)), new Set([21]), 'also when many are read at once');
     });
 
     it('gives every matching session once, in order, and counts them, for any filter', async () => {

@@ -14,6 +14,7 @@ import { StoreOpenError } from '#store/open-error.ts';
 import { bindable } from './bindable.ts';
 import { holdFolder } from './folder-lock.ts';
 import { postgresCompiler } from './postgres/dialect.ts';
+import { firstRows } from './postgres/first-rows.ts';
 import { Lane } from './postgres/lane.ts';
 import { Listener } from './postgres/listener.ts';
 import { updateSchema } from './postgres/opening.ts';
@@ -57,6 +58,14 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     await held.disposeAsync();
   };
 
+  const read = async <Row>(query: Query<Row>): Promise<readonly Row[]> => {
+    query.parameters.forEach(bindable);
+    // PostgreSQL text cannot hold U+0000, so no row matches. The server would reject the query.
+    if (query.parameters.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
+    const { rows } = await (query.isUrgent ? leases : reads).run((client) => client.query(statementOf(query)));
+    return rows as Row[];
+  };
+
   return {
     isShared: true,
     now: sql<Milliseconds>`(extract(epoch from clock_timestamp()) * 1000)::bigint`,
@@ -67,12 +76,12 @@ export async function openPostgres(options: EngineOptions): Promise<Engine> {
     // PostgreSQL cannot tell whether anything was committed without a round trip.
     version: () => undefined,
 
-    async read<Row>(query: Query<Row>) {
-      query.parameters.forEach(bindable);
-      // PostgreSQL text cannot hold U+0000, so no row matches. The server would reject the query.
-      if (query.parameters.some((value) => typeof value === 'string' && value.includes('\0'))) return [];
-      const { rows } = await (query.isUrgent ? leases : reads).run((client) => client.query(statementOf(query)));
-      return rows as Row[];
+    read,
+
+    async readFirst<Row>(query: Query<Row>, maxBytes: number) {
+      const rows = await read(firstRows(query, maxBytes));
+      const last = rows.at(-1);
+      return { rows, sizeBytes: last?.bytes_so_far ?? 0, isCut: rows.length < (last?.rows_in_all ?? 0) };
     },
 
     async write(queries, announcements = []) {

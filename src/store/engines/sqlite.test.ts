@@ -519,6 +519,10 @@ it('no query reads or sorts a whole table', async () => {
       statements.add(query.sql);
       return engine.read(query);
     },
+    readFirst(query, maxBytes) {
+      statements.add(query.sql);
+      return engine.readFirst(query, maxBytes);
+    },
     write(queries) {
       for (const { sql } of queries) statements.add(sql);
       return engine.write(queries);

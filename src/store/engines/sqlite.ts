@@ -18,7 +18,7 @@ import { kyselyOn, sqliteCompiler } from './sqlite/dialect.ts';
 import type { Faults } from './sqlite/faults.ts';
 import { prepareFolder } from './sqlite/folder.ts';
 import { proveWritable, sqliteOpenError } from './sqlite/open-failure.ts';
-import type { Role, Rows } from './sqlite/protocol.ts';
+import type { Call, Role, Rows } from './sqlite/protocol.ts';
 import { WalIndex } from './sqlite/wal-index.ts';
 import { WorkerLane } from './sqlite/worker-lane.ts';
 
@@ -59,6 +59,13 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     hold?.[Symbol.dispose]();
   };
 
+  const rowsOf = async (query: Call[number]): Promise<Rows> => {
+    query.parameters.forEach(bindable);
+    const answer = await reads.submit([query]);
+    if (answer.kind !== 'rows') throw new Error('the reader gave no rows');
+    return answer;
+  };
+
   return {
     isShared: false,
     now: NOW,
@@ -69,11 +76,11 @@ export async function openSqlite(options: EngineOptions, faults?: Faults): Promi
     compiler: sqliteCompiler(),
     version: () => index.version(),
 
-    async read<Row>(query: Query<Row>) {
-      query.parameters.forEach(bindable);
-      const answer = await reads.submit([query]);
-      if (answer.kind !== 'rows') throw new Error('the reader gave no rows');
-      return recordsOf(answer) as Row[];
+    read: async <Row>(query: Query<Row>) => recordsOf(await rowsOf(query)) as Row[],
+
+    async readFirst<Row>(query: Query<Row>, maxBytes: number) {
+      const answer = await rowsOf({ ...query, maxBytes });
+      return { rows: recordsOf(answer) as Row[], sizeBytes: answer.sizeBytes, isCut: answer.isCut };
     },
 
     async write(queries, announcements = []) {

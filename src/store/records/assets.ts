@@ -79,9 +79,9 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
         const args = listArgs(scope, filter, direction, after);
         return runner.page(limit, (rows) => assets.page(choice, { ...args, limit: rows }), assetOfRow, keyOf);
       }
-      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
         const args = listArgs(scope, filter, direction, start, end);
-        return runner.all(assets.searchPage(choice, { ...args, limit: rows }), assetOfRow);
+        return runner.first(assets.searchPage(choice, { ...args, limit: rows }), assetOfRow, maxBytes);
       };
       return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
     },

@@ -16,16 +16,22 @@ class List {
   rows: readonly Row[];
   /** The number of queries since the last page. */
   queries = 0;
+  readonly #rowBytes: number;
 
-  constructor(rows: readonly Row[]) {
+  constructor(rows: readonly Row[], rowBytes: number) {
     this.rows = rows;
+    this.#rowBytes = rowBytes;
     this.searched = {
       keyOf: ({ at }) => keyOf(at),
       nth: async (after, skip) => {
         const row = this.#after(after)[skip];
         return row && keyOf(row.at);
       },
-      matches: async (after, until, limit) => this.#matches(after, until).slice(0, limit),
+      matches: async (after, until, limit, maxBytes) => {
+        const found = this.#matches(after, until).slice(0, limit);
+        const rows = found.slice(0, Math.max(1, Math.ceil(maxBytes / this.#rowBytes)));
+        return { rows, sizeBytes: rows.length * this.#rowBytes, isCut: rows.length < found.length };
+      },
     };
   }
 
@@ -44,9 +50,10 @@ class List {
 const keyOf = (at: number): PageKey => ({ at: ms(at), id: '' });
 
 /** A list with matches at these positions. */
-const listOf = (length: number, matches: readonly number[]) => {
+const listOf = (length: number, matches: readonly number[], rowBytes = 1000) => {
   const places = new Set(matches);
-  return new List(Array.from({ length }, (_, at) => ({ at, isMatch: places.has(at) })));
+  const rows = Array.from({ length }, (_, at) => ({ at, isMatch: places.has(at) }));
+  return new List(rows, rowBytes);
 };
 
 async function walk({ searched }: List, limit: number): Promise<{ readonly found: number[]; readonly pages: number }> {
@@ -82,6 +89,18 @@ test('a page ends after ten windows without a match, and the next page continues
   const first = await searchPage(list.searched, { limit: 5 });
   assert.deepEqual([first.rows, first.next, list.queries], [[], keyOf(99_999), 10]);
   assert.deepEqual(await walk(list, 5), { found: [249_999], pages: 3 });
+});
+
+test('a page ends once its rows have a megabyte, in whichever window, and the next page continues from there', async () => {
+  const matches = [1, 2, 3, 12_000, 12_001, 25_000];
+  const list = listOf(30_000, matches, 300_000);
+  const { rows, next } = await searchPage(list.searched, { limit: 100 });
+  assert.deepEqual(
+    rows.map(({ at }) => at),
+    [1, 2, 3, 12_000],
+  );
+  assert.deepEqual(next, keyOf(12_000));
+  assert.deepEqual(await walk(list, 100), { found: matches, pages: 2 });
 });
 
 test('rows that are added while a page is read do not hide or repeat a match', async () => {

@@ -3,7 +3,8 @@
  * index of the list and takes a few milliseconds. A page ends after some windows even if nothing matched, so that its cost is bounded for
  * any list. `docs/decisions/0015-search-by-name.md` has the reasons and the figures.
  */
-import type { Page, PageKey } from '#store/page.ts';
+import type { FirstRows } from '#store/engine.ts';
+import { PAGE_BYTES, type Page, type PageKey } from '#store/page.ts';
 
 /** The largest number of rows that one query reads. */
 const WINDOW = 10_000;
@@ -14,8 +15,13 @@ const WINDOWS_A_PAGE = 10;
 export interface SearchedList<Item> {
   /** The key of the row at a distance of `skip` from the first row after a key. Undefined when the list ends before it. */
   readonly nth: (after: PageKey | undefined, skip: number) => Promise<PageKey | undefined>;
-  /** The first matches after one key and up to another, or to the end of the list. */
-  readonly matches: (after: PageKey | undefined, until: PageKey | undefined, limit: number) => Promise<readonly Item[]>;
+  /** The first matches after one key and up to another, or to the end of the list. They end with the one with which they have `maxBytes`. */
+  readonly matches: (
+    after: PageKey | undefined,
+    until: PageKey | undefined,
+    limit: number,
+    maxBytes: number,
+  ) => Promise<FirstRows<Item>>;
   readonly keyOf: (item: Item) => PageKey;
 }
 
@@ -26,14 +32,17 @@ export async function searchPage<Item>(
 ): Promise<Page<Item>> {
   const found: Item[] = [];
   let start = after;
-  for (let windows = 0; windows < WINDOWS_A_PAGE; windows += 1) {
+  let leftBytes = PAGE_BYTES;
+  for (let windows = 0; windows < WINDOWS_A_PAGE && leftBytes > 0; windows += 1) {
     // The end of the window is read first, so that rows which are added or deleted between the two queries move no other row into or out of
     // the window.
     const end = await list.nth(start, WINDOW - 1);
-    found.push(...(await list.matches(start, end, limit + 1 - found.length)));
+    const matches = await list.matches(start, end, limit + 1 - found.length, leftBytes);
+    leftBytes -= matches.sizeBytes;
+    found.push(...matches.rows);
     const rows = found.slice(0, limit);
     const last = rows.at(-1);
-    if (found.length > limit && last !== undefined) return { rows, next: list.keyOf(last) };
+    if ((matches.isCut || found.length > limit) && last !== undefined) return { rows, next: list.keyOf(last) };
     if (end === undefined) return { rows, next: undefined };
     start = end;
   }

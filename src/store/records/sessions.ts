@@ -160,9 +160,9 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
         const args = listArgs(scope, filter, direction, after);
         return runner.page(limit, (rows) => sessions.page(choice, { ...args, limit: rows }), sessionOfRow, keyOf);
       }
-      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
         const args = listArgs(scope, filter, direction, start, end);
-        return runner.all(sessions.searchPage(choice, { ...args, limit: rows }), sessionOfRow);
+        return runner.first(sessions.searchPage(choice, { ...args, limit: rows }), sessionOfRow, maxBytes);
       };
       return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
     },

@@ -127,9 +127,9 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
         const args = listArgs(scope, filter, direction, after);
         return runner.page(limit, (rows) => streams.page(choice, { ...args, limit: rows }), streamOfRow, keyOf);
       }
-      const matches = (start?: PageKey, end?: PageKey, rows = limit) => {
+      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
         const args = listArgs(scope, filter, direction, start, end);
-        return runner.all(streams.searchPage(choice, { ...args, limit: rows }), streamOfRow);
+        return runner.first(streams.searchPage(choice, { ...args, limit: rows }), streamOfRow, maxBytes);
       };
       return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
     },

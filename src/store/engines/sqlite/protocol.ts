@@ -1,5 +1,6 @@
 /**
- * The messages between the main thread and a database worker: one batch of calls, then one batch of answers in the same order.
+ * The messages between the main thread and a database worker: one batch of calls, then one batch of answers in the same order. A reader may
+ * answer only the first calls of a batch.
  */
 import type { Query, SqlValue } from '#store/engine.ts';
 import type { Failure } from './failure.ts';
@@ -17,8 +18,11 @@ export interface WorkerJob {
   readonly faults: Faults | undefined;
 }
 
-/** The queries of one caller: one query to read, or one or more to write in one transaction. */
-export type Call = readonly Query[];
+/**
+ * The queries of one caller: one query to read, or one or more to write in one transaction.
+ * `maxBytes` of a query to read is that of `Engine.readFirst`.
+ */
+export type Call = readonly (Query & { readonly maxBytes?: number })[];
 
 /** A message to a worker. `close` is the last one. */
 export type LaneRequest = readonly Call[] | 'close';
@@ -32,6 +36,9 @@ export interface Rows {
   readonly rows: readonly (readonly SqlValue[])[];
   /** The column names. All answers to one query of a batch share the array, so that it is sent once. */
   readonly columns: readonly string[];
+  readonly sizeBytes: number;
+  /** Whether rows were left out. */
+  readonly isCut: boolean;
 }
 
 /** The result of a write: the number of rows that each of its queries changed. */

@@ -135,8 +135,11 @@ export class WorkerLane {
     const calls = this.#running ?? [];
     this.#running = undefined;
     this.#backoff.succeeded();
-    for (const [index, pending] of calls.entries()) {
-      const answer = answers[index] ?? { kind: 'defect', reason: 'the worker gave no answer' };
+    // A reader whose answers were large left the last calls for the next batch.
+    this.#waiting.unshift(...calls.slice(answers.length).filter(({ expired }) => !expired));
+    for (const [index, answer] of answers.entries()) {
+      const pending = calls[index];
+      if (pending === undefined) continue;
       if (answer.kind === 'rows' || answer.kind === 'changes') {
         for (const announcement of pending.announcements) this.#options.tell(announcement);
         pending.resolve(answer);

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { buffer } from 'node:stream/consumers';
+import { test } from 'node:test';
+import { fastify } from 'fastify';
+import { waitFor } from '#test/support/wait-for.ts';
+import { limitAnswers } from './answer-limits.ts';
+import type { ApiInstance } from './api.ts';
+
+const ANSWER = 'x'.repeat(1_048_576);
+
+interface Sent {
+  readonly status: number;
+  readonly stream: ClientHttp2Stream;
+}
+
+test('at most 16 MiB of the answers to a user are unread, and the next is refused until some are read or given up', async (t) => {
+  const http = fastify({ http2: true });
+  http.addHook('onRequest', (request, _reply, done) => {
+    Object.assign(request, { caller: { userId: request.headers['x-user'], keyId: 'key', quotas: {} } });
+    done();
+  });
+  const costs: number[] = [];
+  limitAnswers(http as unknown as ApiInstance, { addCost: (count) => void costs.push(count) });
+  http.route({ method: ['GET', 'POST'], url: '/', handler: () => ANSWER });
+  await http.listen({ host: '127.0.0.1', port: 0 });
+  const sessions: ClientHttp2Session[] = [];
+  t.after(async () => {
+    for (const session of sessions) session.destroy();
+    await http.close();
+  });
+  /** Sends a request, and reads the status of its answer only. Flow control keeps all but the first 64 KiB of the rest at the server. */
+  const ask = async (user: string, method = 'GET'): Promise<Sent> => {
+    const session = connect(`http://127.0.0.1:${(http.server.address() as AddressInfo).port}`);
+    sessions.push(session);
+    const stream = session.request({ ':path': '/', ':method': method, 'x-user': user }, { endStream: true });
+    stream.on('error', () => {});
+    const [headers] = await once(stream, 'response');
+    return { status: headers[':status'] as number, stream };
+  };
+
+  const sent: Sent[] = [];
+  for (let count = 0; count < 16; count += 1) sent.push(await ask('ann'));
+  assert.ok(sent.every(({ status }) => status === 200));
+  assert.deepEqual(costs, Array(16).fill(16), 'each costs as much as 16 further requests');
+  const refused = await ask('ann');
+  assert.equal(refused.status, 429);
+  assert.equal(JSON.parse((await buffer(refused.stream)).toString()).code, 'too_many_requests');
+  assert.equal((await ask('bob')).status, 200, 'another user is not affected');
+  assert.equal((await ask('ann', 'POST')).status, 200, 'what another method has done is answered');
+
+  assert.equal((await buffer(sent[0]!.stream)).length, ANSWER.length);
+  await waitFor(async () => (await ask('ann')).status === 200, { what: 'the place of the answer that was read' });
+  sent[1]!.stream.close();
+  await waitFor(async () => (await ask('ann')).status === 200, { what: 'the place of a cancelled answer' });
+  assert.equal((await ask('ann')).status, 429);
+});
