@@ -233,6 +233,33 @@ export type EventPayload<Type extends EventType> = Static<(typeof EVENTS)[Type][
 /** Whether a text names an event type. */
 export const isEventType = (text: string): text is EventType => Object.hasOwn(EVENTS, text);
 
+/**
+ * Event types of Livepeer Studio that never happen here. Webhooks may name them, so that a webhook of Livepeer Studio can be created as it
+ * is. `playback.accessControl` is no event there either: it marks a webhook that decides who may watch. It has no effect here, because a
+ * playback policy names its webhook.
+ */
+export const SILENT_EVENT_TYPES = [
+  'asset.failed',
+  'asset.updated',
+  'multistream.connected',
+  'multistream.disconnected',
+  'multistream.error',
+  'playback.accessControl',
+  'playback.user.new',
+  'stream.detection',
+  'task.completed',
+  'task.failed',
+  'task.spawned',
+  'task.updated',
+] as const;
+
+/** A type that a webhook may name in its `events`. */
+export type WebhookEventType = EventType | (typeof SILENT_EVENT_TYPES)[number];
+
+/** Whether a webhook may name this text in its `events`. */
+export const isWebhookEventType = (text: string): text is WebhookEventType =>
+  isEventType(text) || SILENT_EVENT_TYPES.some((type) => type === text);
+
 /** Something that happened, before it has its place in the list. */
 export type NewEvent<Type extends EventType = EventType> = {
   [Each in Type]: {

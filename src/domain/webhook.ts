@@ -2,7 +2,7 @@
  * Webhooks: URLs that events are sent to.
  */
 import { type Milliseconds, ms } from '#lib/units.ts';
-import type { DisabledReason, EventType } from './events.ts';
+import type { DisabledReason, EventType, WebhookEventType } from './events.ts';
 import { type EventId, randomText, type StreamId, type UserId, type WebhookId, type WebhookLogId } from './ids.ts';
 import { Secret } from './secret.ts';
 
@@ -37,7 +37,7 @@ export interface Webhook {
   readonly url: string;
   readonly createdAt: Milliseconds;
   /** The types of the events that it gets. */
-  readonly events: readonly EventType[];
+  readonly events: readonly WebhookEventType[];
   /** The only stream whose events it gets; undefined for all streams of the user. */
   readonly streamId: StreamId | undefined;
   readonly sharedSecret: Secret;

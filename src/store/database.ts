@@ -4,7 +4,7 @@
 import type { Generated } from 'kysely';
 import type { Asset, AssetPhase } from '#domain/asset.ts';
 import type { AuditAction } from '#domain/audit.ts';
-import type { EventType } from '#domain/events.ts';
+import type { EventType, WebhookEventType } from '#domain/events.ts';
 import type {
   ApiKeyId,
   AssetId,
@@ -371,7 +371,7 @@ export interface DeletedWebhooksTable {
 /** The event types that webhooks subscribe to. */
 export interface WebhookEventsTable {
   user_id: UserId;
-  type: EventType;
+  type: WebhookEventType;
   webhook_id: WebhookId;
 }
 

@@ -1,7 +1,7 @@
 /**
  * The part of the store's contract for webhooks, their deliveries, and the log of their attempts.
  */
-import type { DisabledReason, EventType, NewEvent, ServiceEvent } from '#domain/events.ts';
+import type { DisabledReason, EventType, NewEvent, ServiceEvent, WebhookEventType } from '#domain/events.ts';
 import type { EventId, UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
 import type { DeliveryState, Webhook, WebhookDelivery, WebhookLog } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -33,7 +33,7 @@ export interface WebhookStore {
   /** Lists webhooks, newest first. */
   list(scope: Scope, page: PageOptions): Promise<Page<Webhook>>;
   /** The webhooks of a user that subscribe to an event type, newest first. */
-  ofEvent(user: UserId, type: EventType, limit: number): Promise<readonly Webhook[]>;
+  ofEvent(user: UserId, type: WebhookEventType, limit: number): Promise<readonly Webhook[]>;
   /** Counts a user's webhooks up to `atMost`. */
   countOf(user: UserId, atMost: number): Promise<number>;
   /** Changes a webhook. Returns whether it exists. When it is enabled, its deliveries are sent that became due meanwhile. */

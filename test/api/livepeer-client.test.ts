@@ -169,6 +169,25 @@ test('the official client manages signing keys, and sees the policies it sets', 
   assert.equal(playbackInfo?.meta.playbackPolicy?.type, 'jwt');
 });
 
+test('the official client creates webhooks with every event type that it knows, also one that guards streams', async (t) => {
+  const api = await startApi(t, { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' });
+  const { secret } = await api.makeKey('ann');
+  const serverURL = `${await api.http.listen({ host: '127.0.0.1', port: 0 })}/api`;
+  const { webhook: webhooks } = new Livepeer({ apiKey: secret, serverURL });
+  const every = Object.values(Events);
+  const url = 'http://127.0.0.1:9/';
+  const { webhook } = await webhooks.create({ name: 'all', url, events: every });
+  assert.deepEqual(webhook?.events, every);
+  const { webhook: guard } = await webhooks.create({ name: 'guard', url, events: [Events.PlaybackAccessControl] });
+  assert.deepEqual((await webhooks.getAll()).data, [guard, webhook]);
+  const path = '/webhook/subscribed/playback.accessControl';
+  const subscribed = await api.call('GET', path, { headers: { authorization: `Bearer ${secret}` } });
+  assert.deepEqual(
+    subscribed.json().map(({ id }: { id: string }) => id),
+    [guard?.id, webhook?.id],
+  );
+});
+
 test('the official client creates, reads, changes and deletes webhooks, and reads and repeats deliveries', async (t) => {
   const api = await startApi(t, { MILLRACE_WEBHOOKS_ALLOW_PRIVATE: '1' });
   await using receiver = await startReceiver();

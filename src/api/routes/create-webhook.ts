@@ -7,7 +7,7 @@ import { presentNewWebhook } from '#api/present-webhook.ts';
 import { receiptOf } from '#api/receipt.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ref } from '#api/schemas/ref.ts';
-import { NewWebhookSchema, WebhookSchema } from '#api/schemas/webhook.ts';
+import { ABOUT_SILENT_TYPES, NewWebhookSchema, WebhookSchema } from '#api/schemas/webhook.ts';
 import { refuseOtherScope } from '#api/scope.ts';
 import { newWebhookId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
@@ -16,8 +16,7 @@ import { newSharedSecret, type Webhook } from '#domain/webhook.ts';
 const schema = {
   operationId: 'createWebhook',
   summary: 'Create a webhook',
-  description:
-    'From now on, events of these types are sent to `url`, signed with `sharedSecret`. Each is sent again until the receiver answers with 2xx, for up to three days. If `sharedSecret` is left out, a random one is made. The answer is 200, as clients of the reference service expect.',
+  description: `From now on, events of these types are sent to \`url\`, signed with \`sharedSecret\`. Each is sent again until the receiver answers with 2xx, for up to three days. If \`sharedSecret\` is left out, a random one is made. ${ABOUT_SILENT_TYPES} The answer is 200, as clients of the reference service expect.`,
   tags: ['webhook'],
   security: [{ apiKey: [] }],
   body: ref(NewWebhookSchema),

@@ -14,7 +14,7 @@ import { webhookIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { WebhookSchema } from '#api/schemas/webhook.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { isEventType } from '#domain/events.ts';
+import { isWebhookEventType } from '#domain/events.ts';
 import { Type } from '#lib/schema.ts';
 
 /** The largest number of subscribed webhooks in an answer. */
@@ -76,7 +76,7 @@ export const listSubscribedWebhooks: ApiRoute = (api, context) => {
   const options = { schema: subscribed, onRequest: context.authenticate };
   api.get('/webhook/subscribed/:event', options, async (request) => {
     const { caller, params } = request;
-    if (!isEventType(params.event)) {
+    if (!isWebhookEventType(params.event)) {
       throw new MillraceError(
         'not_found',
         'There is no such event type; see /docs/events-and-webhooks on this server for the types.',

@@ -2,6 +2,7 @@
  * Webhooks in the API.
  */
 import type { Static } from 'typebox';
+import { EVENTS, SILENT_EVENT_TYPES, type WebhookEventType } from '#domain/events.ts';
 import { DELIVERY_STATES, type DeliveryState, type WebhookDisabledReason } from '#domain/webhook.ts';
 import { Type } from '#lib/schema.ts';
 import { EventTypeSchema } from './event.ts';
@@ -20,7 +21,14 @@ const url = Type.String({
   description:
     'an http or https URL of at most 2048 characters, without a user and password, that leads to a public address.',
 });
-const events = Type.Array(EventTypeSchema, {
+/** A type that a webhook may name. */
+const WebhookEventTypeSchema = Type.Unsafe<WebhookEventType>({
+  type: 'string',
+  enum: [...Object.keys(EVENTS), ...SILENT_EVENT_TYPES],
+});
+/** For the documentation of operations that accept types. */
+export const ABOUT_SILENT_TYPES = `These types of Livepeer Studio are accepted and never sent: ${SILENT_EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}.`;
+const events = Type.Array(WebhookEventTypeSchema, {
   maxItems: 64,
   uniqueItems: true,
   description: 'a list of different event types.',
@@ -95,7 +103,9 @@ export const WebhookSchema = Type.Object(
     createdAt: Type.Integer({ description: `When the webhook was created, in ${MILLISECONDS}.` }),
     name: Type.String(),
     url: Type.String(),
-    events: Type.Array(EventTypeSchema, { description: 'The types of events that are sent to the webhook.' }),
+    events: Type.Array(WebhookEventTypeSchema, {
+      description: `The types of events that are sent to the webhook. ${ABOUT_SILENT_TYPES}`,
+    }),
     streamId: Type.Optional(
       Type.String({
         format: 'uuid',

@@ -2,7 +2,7 @@
  * Queries on webhooks, their deliveries and their log.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { DisabledReason, EventType, ServiceEvent } from '#domain/events.ts';
+import type { DisabledReason, EventType, ServiceEvent, WebhookEventType } from '#domain/events.ts';
 import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import type { PreviousSecret, Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
@@ -540,7 +540,7 @@ export function webhookOfRow(row: WebhookRow): Webhook {
     name: row.name,
     url: row.url,
     createdAt: row.created_at,
-    events: JSON.parse(row.events) as EventType[],
+    events: JSON.parse(row.events) as WebhookEventType[],
     streamId: row.stream_id ?? undefined,
     sharedSecret: new Secret(row.shared_secret),
     previousSecrets: secretsOfText(row.previous_secrets),

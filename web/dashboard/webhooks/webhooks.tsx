@@ -2,7 +2,7 @@
  * All webhooks: the URLs to which events are delivered.
  */
 import { useState } from 'preact/hooks';
-import type { EventType } from '#domain/events.ts';
+import type { EventType, WebhookEventType } from '#domain/events.ts';
 import { change } from '../../shared/api.ts';
 import { changedFields } from '../../shared/changed-fields.ts';
 import type { ApiChange } from '../../shared/curl.ts';
@@ -94,7 +94,7 @@ export function EditWebhook({
 }) {
   const [name, setName] = useState(webhook?.name ?? '');
   const [url, setUrl] = useState(webhook?.url ?? '');
-  const [events, setEvents] = useState<readonly EventType[]>(webhook?.events ?? USUAL_EVENTS);
+  const [events, setEvents] = useState<readonly WebhookEventType[]>(webhook?.events ?? USUAL_EVENTS);
   const [before] = useState(webhook);
   const body = changedFields<Partial<Webhook>>(before, { name, url, events: [...events] });
   const sent: ApiChange =
