@@ -8,13 +8,13 @@ import { MillraceError } from '#domain/errors.ts';
 /**
  * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
  * text could not be echoed as it was sent. A `__proto__` key stays an ordinary key here, and is refused as an unknown
- * one: every body schema closes its objects with `additionalProperties: false`. An empty body is accepted where none is expected, because
- * many clients declare a content type with every request.
+ * one: every body schema closes its objects with `additionalProperties: false`. An empty body is the same as none, because many clients
+ * declare a content type with every request.
  */
 export function acceptOnlyJson(http: FastifyInstance): void {
   http.removeAllContentTypeParsers();
-  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    if (body.length === 0 && request.routeOptions.schema?.body === undefined) {
+  http.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    if (body.length === 0) {
       done(null);
       return;
     }
@@ -27,8 +27,7 @@ export function acceptOnlyJson(http: FastifyInstance): void {
       value = JSON.parse(body.toString());
     } catch {
       // The parser's own message quotes the body, which may hold a secret.
-      const problem = body.length === 0 ? 'is empty' : 'is not valid JSON';
-      done(new MillraceError('malformed_json', `The body ${problem}; send a JSON object.`));
+      done(new MillraceError('malformed_json', 'The body is not valid JSON; send a JSON object.'));
       return;
     }
     done(null, value);

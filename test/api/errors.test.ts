@@ -24,7 +24,7 @@ const REFUSED: readonly (readonly [title: string, body: unknown, status: number,
   ['the literal null', 'null', 422, /^The body must be of type object/],
   ['a string', '"x"', 422, /^The body must be of type object/],
   ['malformed JSON', '{"name":', 400, /^The body is not valid JSON/],
-  ['an empty body', '', 400, /^The body is empty/],
+  ['an empty body', '', 422, /^The body must be of type object/],
   ['a body that is too large', { name: 'x'.repeat(102_400) }, 413, /larger than 102400 bytes/],
   [
     'a number beyond all numbers',
@@ -275,4 +275,27 @@ test('a web page may call the API and read its errors', async (t) => {
   assert.equal(refused.statusCode, 401);
   assert.equal(refused.headers['access-control-allow-origin'], '*');
   assert.match(String(refused.headers['access-control-expose-headers']), /link/i);
+});
+
+test('an empty body with a content type is the same as none, and is accepted wherever no field is required', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const hook = { name: 'x', url: 'https://example.com/', events: [] };
+  const webhook = (await api.call('POST', '/webhook', { key, body: hook })).json();
+  const signing = (await api.call('POST', '/access-control/signing-key', { key, body: {} })).json();
+  for (const [method, path, status] of [
+    ['POST', '/api-token', 201],
+    ['POST', '/access-control/signing-key', 200],
+    ['PATCH', `/access-control/signing-key/${signing.id}`, 204],
+    ['PATCH', `/stream/${id}`, 204],
+    ['PATCH', `/webhook/${webhook.id}`, 204],
+    ['PATCH', `/user/${key.userId}`, 204],
+    ['PUT', `/webhook/${webhook.id}`, 422],
+    ['POST', '/stream', 422],
+  ] as const) {
+    assert.equal((await api.call(method, path, { key })).statusCode, status, `${method} ${path} without a body`);
+    const response = await api.call(method, path, { key, body: '' });
+    assert.equal(response.statusCode, status, `${method} ${path} with an empty body`);
+  }
 });

@@ -2,6 +2,7 @@
  * `PATCH /user/<id>`.
  */
 import type { Static } from 'typebox';
+import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import type { ApiRoute } from '#api/api.ts';
 import { adminOnly } from '#api/authenticate.ts';
 import { NO_CONTENT, receiptOf } from '#api/receipt.ts';
@@ -26,7 +27,8 @@ const schema = {
 
 /** Changes the fields that are sent. */
 export const updateUser: ApiRoute = (api, { authenticate, store }) => {
-  api.patch('/user/:id', { schema, onRequest: [authenticate, adminOnly] }, async (request, reply) => {
+  const hooks = { onRequest: [authenticate, adminOnly], preValidation: absentBodyIsEmpty };
+  api.patch('/user/:id', { schema, ...hooks }, async (request, reply) => {
     const id = request.params.id as UserId;
     const { name, admin, suspended, quotas } = request.body;
     if (!isUuid(id) || !(await store.users.get(id))) throw unknownUser();

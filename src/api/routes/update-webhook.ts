@@ -2,6 +2,7 @@
  * `PATCH /webhook/<id>` and `PUT /webhook/<id>`.
  */
 import type { FastifyRequest } from 'fastify';
+import { absentBodyIsEmpty } from '#api/absent-body.ts';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { findWebhook, mustBeDestination, ownStreamId, unknownWebhook } from '#api/find-webhook.ts';
 import { presentWebhook } from '#api/present-webhook.ts';
@@ -37,7 +38,8 @@ const patch = {
 
 /** Changes the fields that are sent. */
 export const updateWebhook: ApiRoute = (api, context) => {
-  api.patch('/webhook/:id', { schema: patch, onRequest: context.authenticate }, async (request, reply) => {
+  const hooks = { onRequest: context.authenticate, preValidation: absentBodyIsEmpty };
+  api.patch('/webhook/:id', { schema: patch, ...hooks }, async (request, reply) => {
     await change(context, request, request.params.id, request.body, () => NO_CONTENT);
     return reply.code(204).send();
   });
