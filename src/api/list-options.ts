@@ -21,11 +21,22 @@ const ordersBy = <Order extends string>(orders: readonly Order[]) =>
 const ORDERS = ordersBy(LIST_ORDERS);
 const ORDERS_OF_ASSETS = ordersBy(ASSET_ORDERS);
 
+/** Query parameters that choose and order the rows of a list. Only some lists have them. */
+const CHOICES = ['filters', 'order', 'count'] as const;
+
 /**
  * Reads which page is wanted.
  * @param list see {@link decodeCursor}
+ * @param has those of {@link CHOICES} that the list has
+ * @throws {MillraceError} `invalid_request` for another one: clients would take the whole list for what they chose
  */
-export function readPage(query: RawQuery, list: string): PageOptions {
+export function readPage(
+  query: RawQuery,
+  list: string,
+  has: readonly (typeof CHOICES)[number][] = [],
+): PageOptions {
+  const other = CHOICES.find((name) => Object.hasOwn(query, name) && !has.includes(name));
+  if (other !== undefined) throw refused(other, 'is not supported by this list; leave it out');
   const cursor = readText(query, 'cursor');
   return {
     limit: readInteger(query, 'limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
@@ -52,7 +63,7 @@ export function readListOptions(
     ...preset,
   };
   return {
-    ...readPage(query, list),
+    ...readPage(query, list, CHOICES),
     list,
     order,
     direction,
@@ -78,7 +89,7 @@ export function readAssetListOptions(
   const known = parseFilters(JSON.stringify(entries), 'asset', order, preset as AnyFilter);
   const filters = readText(query, 'filters');
   const filter = filters === undefined ? known : parseFilters(filters, 'asset', order, known);
-  return { ...readPage(query, list), list, order, direction, filter: filter as AssetFilter };
+  return { ...readPage(query, list, CHOICES), list, order, direction, filter: filter as AssetFilter };
 }
 
 /** Reads the filters that only sessions have. */

@@ -244,3 +244,19 @@ test('only an admin may name another user, on all routes where that has a meanin
   assert.equal((await api.call('GET', '/api-token?all=1', { key: admin })).statusCode, 400);
   assert.deepEqual(await walk(api, admin, '/stream'), []);
 });
+
+test('lists that cannot be filtered, ordered or counted refuse this, so that nobody takes all rows for some', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('admin');
+  const webhook = (
+    await api.call('POST', '/webhook', { key, body: { name: 'x', url: 'https://example.com/', events: [] } })
+  ).json();
+  const paths = ['/webhook', `/webhook/${webhook.id}/log`, `/webhook/${webhook.id}/delivery`, '/api-token'];
+  for (const path of [...paths, '/access-control/signing-key', '/user', '/audit', '/browser-session', '/event']) {
+    assert.equal((await api.call('GET', path, { key })).statusCode, 200, path);
+    for (const query of [filtered([{ id: 'name', value: 'x' }]), 'order=lastSeen-true', 'count=1']) {
+      const response = await api.call('GET', `${path}?${query}`, { key });
+      assert.deepEqual([response.statusCode, response.json().code], [400, 'invalid_request'], `${path}?${query}`);
+    }
+  }
+});

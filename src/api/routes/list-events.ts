@@ -63,7 +63,7 @@ export const listEvents: ApiRoute = (api, context) => {
     const query = request.query as RawQuery;
     const { scope } = request.caller;
     const direction = readDirection(query);
-    const { limit, after: page } = readPage(query, LIST[direction]);
+    const { limit, after: page } = readPage(query, LIST[direction], ['order']);
     const after = page === undefined ? readNumber(query, 'after') : page.at;
     const filter = { ...readEventFilter(query, scope), ...readTimes(query) };
     const found = await context.store.events.list(scope, { limit: limit + 1, direction, after, filter });
