@@ -45,9 +45,10 @@ test('bounds of the time that orders the list become inclusive integers, and the
   assert.deepEqual(bySeen, { from: 1 });
 });
 
-test('filters of other query parameters are kept, and cannot be given twice', () => {
+test('filters of the route and of other query parameters are kept, and may be repeated but not contradicted', () => {
   assert.deepEqual(streamFilter([{ id: 'id', value: ID }], { isActive: true }), { isActive: true, id: ID });
-  assert.throws(() => streamFilter([{ id: 'isActive', value: false }], { isActive: true }), /gives twice/);
+  assert.deepEqual(streamFilter([{ id: 'isActive', value: true }], { isActive: true }), { isActive: true });
+  assert.throws(() => streamFilter([{ id: 'isActive', value: false }], { isActive: true }), /isActive another value/);
 });
 
 /** Filters that are refused, with what the error text must match. */

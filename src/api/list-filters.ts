@@ -55,7 +55,7 @@ const BOUNDS = { gt: ['from', 1], gte: ['from', 0], lt: ['to', -1], lte: ['to', 
 
 /**
  * Reads the text of `filters`.
- * @param preset filters that other query parameters set, such as `active=true`
+ * @param preset filters that the route or other query parameters set, such as `active=true`; repeating them is no error
  * @throws {MillraceError} `invalid_request`, with a sentence that repeats no value
  */
 export function parseFilters(text: string, kind: ListKind, order: AnyOrder, preset: AnyFilter): AnyFilter {
@@ -88,7 +88,9 @@ const isTime = (field: Field): field is AnyOrder => TIMES.includes(field);
 
 function addValue(filter: Draft, field: Exclude<Field, AnyOrder>, value: unknown): void {
   const set = <Key extends keyof Draft>(key: Key, condition: Draft[Key]): void => {
-    if (filter[key] !== undefined) throw wrong(`has ${field}, which this request gives twice; give it once`);
+    if (filter[key] !== undefined && filter[key] !== condition) {
+      throw wrong(`has for ${field} another value than this request has elsewhere, or than this list is limited to`);
+    }
     filter[key] = condition;
   };
   const is = <Value>(test: (text: string) => boolean, what: string): Value => {

@@ -30,11 +30,7 @@ const CHOICES = ['filters', 'order', 'count'] as const;
  * @param has those of {@link CHOICES} that the list has
  * @throws {MillraceError} `invalid_request` for another one: clients would take the whole list for what they chose
  */
-export function readPage(
-  query: RawQuery,
-  list: string,
-  has: readonly (typeof CHOICES)[number][] = [],
-): PageOptions {
+export function readPage(query: RawQuery, list: string, has: readonly (typeof CHOICES)[number][] = []): PageOptions {
   const other = CHOICES.find((name) => Object.hasOwn(query, name) && !has.includes(name));
   if (other !== undefined) throw refused(other, 'is not supported by this list; leave it out');
   const cursor = readText(query, 'cursor');

@@ -211,6 +211,17 @@ test('a clip of a live stream is ready at once, and is found by its recording, s
     ...[session.id, session.streamId, playbackId].map((id) => `/clip/${id}`),
   ]) {
     assert.deepEqual(await get<Shown[]>(path), [asset], path);
+    const filter = (id: string, value: string) =>
+      `${path}?filters=${encodeURIComponent(JSON.stringify([{ id, value }]))}`;
+    for (const [id, value] of [
+      ['sourceType', 'clip'],
+      ['sourceSessionId', session.id],
+      ['sourceAssetId', session.id],
+      ['sourcePlaybackId', playbackId],
+    ] as const) {
+      assert.deepEqual(await get<Shown[]>(filter(id, value)), [asset], filter(id, value));
+    }
+    await get(filter('sourceType', 'recording'), 400);
   }
   const again = encodeURIComponent(JSON.stringify([{ id: 'sourceAssetId', value: session.id }]));
   assert.deepEqual(await get<Shown[]>(`/stream/${playbackId}/clips?filters=${again}`), [asset]);
@@ -219,6 +230,8 @@ test('a clip of a live stream is ready at once, and is found by its recording, s
   assert.deepEqual({ ...found, ...made }, found);
   assert.deepEqual(found.status, { phase: 'completed', updatedAt: found.createdAt, progress: 1 });
   assert.deepEqual(await get<object[]>('/task'), [found]);
+  const clips = encodeURIComponent(JSON.stringify([{ id: 'sourceType', value: 'clip' }]));
+  assert.deepEqual(await get<object[]>(`/task?filters=${clips}`), [found]);
   await get(`/task/${session.id}`, 404);
   assert.deepEqual(await get<Shown[]>('/asset?count=1'), [asset, recording]);
 });
@@ -497,7 +510,7 @@ test('assets are listed by every filter, ordered, counted and page by page', asy
     filters(['sourceType', 'url']),
     filters(['sourceSessionId', '../x']),
     filters(['sourceType', 'recording'], ['sourceAssetId', session.id]),
-    `phase=ready&${filters(['phase', 'ready'])}`,
+    `phase=ready&${filters(['phase', 'waiting'])}`,
     filters(['updatedAt', 5]),
     'limit=0',
   ]) {
