@@ -58,12 +58,14 @@ export function describeAnswers(
 ): FastifySchema {
   const needsKey = isNamed(schema.security);
   const isChange = needsKey && method !== 'GET' && method !== 'HEAD';
+  const isRepeatable = schema.headers !== undefined;
   const { properties: query = {} } = (schema.querystring ?? {}) as { readonly properties?: object };
   const answers: Answers = {
     ...failures([500]),
     ...(needsKey && failures(OF_KEYS)),
     ...(needsKey && method !== 'GET' && failures(OF_BODIES)),
-    ...(isChange && { ...failures([422, 504]), 409: TWIN }),
+    ...(isChange && failures([422, 504])),
+    ...(isRepeatable && { 409: TWIN }),
     ...(schema.response as Answers | undefined),
   };
   const described = Object.entries(answers).map(([status, answer]) => {
@@ -71,7 +73,7 @@ export function describeAnswers(
     const headers = {
       ...(needsKey && status !== '401' && RATE_LIMIT),
       ...(/^(409|429|503|504)$/.test(status) && RETRY_AFTER),
-      ...(isSuccess && isChange && REPLAYED),
+      ...(isSuccess && isRepeatable && REPLAYED),
       ...(isSuccess && 'cursor' in query && LINK),
       ...(isSuccess && 'count' in query && TOTAL_COUNT),
     };

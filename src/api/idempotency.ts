@@ -32,6 +32,11 @@ declare module 'fastify' {
     /** Set while the first request with an `Idempotency-Key` is carried out. */
     claimed?: ClaimedRequest;
   }
+
+  interface FastifyContextConfig {
+    /** Whether the route changes nothing in the store, with which its answer could be stored. Then `Idempotency-Key` has no effect. */
+    storesNothing?: boolean;
+  }
 }
 
 /** The methods of requests that may change something. */
@@ -51,7 +56,7 @@ const HEADERS = Type.Object({
 });
 
 /**
- * Makes requests repeatable on every route added from now on whose method may change something. For a request without `Idempotency-Key`,
+ * Makes requests repeatable on every route added from now on whose method may change something, unless it says that it stores nothing. For a request without `Idempotency-Key`,
  * only its headers are read.
  */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
@@ -59,6 +64,7 @@ export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pi
   const release = releaseHook(store);
   api.addHook('onRoute', (route: RouteOptions) => {
     if (typeof route.method !== 'string' || !REPEATABLE.includes(route.method)) return;
+    if (route.config?.storesNothing === true) return;
     route.schema = { ...route.schema, headers: HEADERS };
     route.preHandler = [claim, ...[route.preHandler ?? []].flat()];
     route.onSend = [release, ...[route.onSend ?? []].flat()];

@@ -26,7 +26,7 @@ interface Shown {
   readonly id: string;
   readonly playbackId: string;
   readonly name: string;
-  readonly status: { readonly phase: string; readonly errorMessage?: string };
+  readonly status: { readonly phase: string; readonly updatedAt?: number; readonly errorMessage?: string };
   readonly source: { readonly type: string };
   readonly playbackUrl?: string;
   readonly downloadUrl?: string;
@@ -465,6 +465,15 @@ test('an asset is renamed, gets a policy, and is deleted once, with entries in t
     ['asset.deleted', 'asset.updated', 'asset.updated'],
     'an empty change leaves no entry',
   );
+});
+
+test('the answer to a change has the time that is stored, however long the request takes', async (t) => {
+  const { api, key, session, get } = await live(t);
+  let { now } = api.time;
+  Object.defineProperty(api.time, 'now', { get: () => (now += 1) });
+  const path = `/asset/${session.id}`;
+  const patched = await api.call('PATCH', path, { key, body: { name: 'renamed' } });
+  assert.equal(patched.json().status.updatedAt, (await get<Shown>(path)).status.updatedAt);
 });
 
 test('assets are listed by every filter, ordered, counted and page by page', async (t) => {

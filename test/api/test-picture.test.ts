@@ -24,3 +24,21 @@ test('a test picture is started and stopped by those who may publish to the stre
     ['stop', id],
   ]);
 });
+
+test('an Idempotency-Key has no effect, because a repeat makes the picture last longer', async (t) => {
+  const api = await startApi(t);
+  const key = await api.makeKey('ann');
+  const { id } = (await api.call('POST', '/stream', { key, body: { name: 'x' } })).json();
+  const headers = { 'idempotency-key': 'once' };
+  for (const attempt of [1, 2]) {
+    const started = await api.call('POST', `/stream/${id}/test-picture`, { key, headers });
+    assert.deepEqual(started.json(), { until: api.time.now + 60_000 }, `attempt ${attempt}`);
+    api.time.now += 5000;
+  }
+  assert.equal(api.pictures.length, 2);
+  const { paths } = (await api.call('GET', '/openapi.json')).json();
+  for (const method of ['post', 'delete']) {
+    const names = paths['/stream/{id}/test-picture'][method].parameters.map(({ name }: { name: string }) => name);
+    assert.ok(names.includes('id') && !names.includes('idempotency-key'), names.join());
+  }
+});

@@ -122,11 +122,13 @@ test('a delivery that failed is tried again with the same id, and can be sent ag
   assert.equal((await get(api, key, `/webhook/${webhook.id}`)).status.lastFailure.statusCode, 500);
 
   receiver.answer = () => ({ status: 200 });
+  api.time.now += 3;
   const path = `/webhook/${webhook.id}/log/${failed.id}/resend`;
   const again = await api.call('POST', path, { key, headers: { 'idempotency-key': 'once' } });
   assert.equal(again.statusCode, 200, again.body);
   assert.deepEqual([again.json().success, again.json().eventId], [true, failed.eventId]);
   assert.notEqual(again.json().id, failed.id);
+  assert.equal((await get(api, key, `/webhook/${webhook.id}`)).status.lastTriggeredAt, again.json().createdAt);
   const [first, second] = receiver.received;
   assert.deepEqual([second!.body.id, second!.body.payload], [first!.body.id, first!.body.payload]);
   assert.deepEqual(await get(api, key, `/webhook/${webhook.id}/delivery`), []);

@@ -35,7 +35,7 @@ const update = {
 
 /** Changes the fields that are sent. */
 export const updateAsset: ApiRoute = (api, context) => {
-  const { store, clock, publicUrl, recordings, settings } = context;
+  const { store, publicUrl, recordings, settings } = context;
   const hooks = { onRequest: context.authenticate, preValidation: absentBodyIsEmpty };
   api.patch('/asset/:id', { schema: update, ...hooks }, async (request) => {
     const { body, caller } = request;
@@ -46,7 +46,7 @@ export const updateAsset: ApiRoute = (api, context) => {
     };
     if (Object.keys(fields).length === 0) return presentAsset(asOfNow(asset, recordings), publicUrl(request));
     await mustHaveWebhook(body.playbackPolicy, asset.userId, store);
-    const changed = { ...asset, ...fields, updatedAt: clock.now() };
+    const changed = { ...asset, ...fields, updatedAt: caller.at };
     const answer = presentAsset(asOfNow(changed, recordings), publicUrl(request));
     const change = { action: 'asset.updated', resourceId: asset.id, fields: Object.keys(fields) } as const;
     const receipt = receiptOf(request, change, { status: 200, body: answer });

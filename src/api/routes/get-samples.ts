@@ -11,7 +11,7 @@ import { sessionIdParams } from '#api/schemas/params.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { SamplesSchema } from '#api/schemas/sample.ts';
 import { MillraceError } from '#domain/errors.ts';
-import { type HealthSample, joinSamples, MAX_SAMPLED_RENDITIONS } from '#domain/health-sample.ts';
+import { type HealthSample, MAX_SAMPLED_RENDITIONS } from '#domain/health-sample.ts';
 import { isUuid, type SessionId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import { Type } from '#lib/schema.ts';
@@ -19,13 +19,12 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 
 /** The largest number of samples in an answer: a day of minutes. */
 const MAX_SAMPLES = 1440;
-const MINUTE_MS = 60_000;
 
 const schema = {
   operationId: 'getSessionSamples',
   summary: 'Read the health of a session over time',
   description:
-    'Samples of 5 seconds exist for the last 15 minutes of a session, and only at the server that it runs on. Samples of a minute are kept for as long as the session. Without `step`, the answer has samples of 5 seconds if the server has them for this session, otherwise samples of a minute. An answer has at most 1440 samples; continue with `from` after the `time` of the last one.',
+    'Samples of 5 seconds exist for the last 15 minutes of a session, and only at the server that it runs on. Samples of a minute are kept for as long as the session, and can be read within a minute after it. Without `step`, the answer has samples of 5 seconds if the server has them for this session, otherwise samples of a minute. An answer has at most 1440 samples; continue with `from` after the `time` of the last one.',
   tags: ['session'],
   security: [{ apiKey: [] }],
   params: sessionIdParams,
@@ -53,13 +52,11 @@ export const getSamples: ApiRoute = (api, { authenticate, store, live }) => {
     const step = readStep(query);
     const inMemory = live.samples(session.id);
     const isShort = inMemory !== undefined && step !== 60;
-    const samples = isShort ? inMemory : joined(await stored(session.id), inMemory ?? []);
-    const shown = samples.filter((sample) => sample.at >= span.from && sample.at <= span.to).slice(0, MAX_SAMPLES);
-    return present(session, isShort ? 5 : 60, shown);
-
-    function stored(sessionId: SessionId): Promise<readonly HealthSample[]> {
-      return store.samples.list(sessionId, { ...span, limit: MAX_SAMPLES });
-    }
+    // Only complete minutes are stored, so that nothing is counted twice by a client that continues after the last one.
+    const samples = isShort
+      ? inMemory.filter((sample) => sample.at >= span.from && sample.at <= span.to).slice(0, MAX_SAMPLES)
+      : await store.samples.list(session.id, { ...span, limit: MAX_SAMPLES });
+    return present(session, isShort ? 5 : 60, samples);
   });
 };
 
@@ -69,14 +66,6 @@ function readStep(query: RawQuery): 5 | 60 | undefined {
   if (text === '5') return 5;
   if (text === '60') return 60;
   throw refused('step', 'must be 5 or 60');
-}
-
-/** The stored minutes, and those after them that are not stored yet. */
-function joined(stored: readonly HealthSample[], inMemory: readonly HealthSample[]): readonly HealthSample[] {
-  const until = stored.at(-1)?.at ?? 0;
-  const later = inMemory.filter((sample) => sample.at > until);
-  const minutes = Map.groupBy(later, (sample) => Math.floor(sample.at / MINUTE_MS));
-  return [...stored, ...minutes.values().map(joinSamples)];
 }
 
 function present(session: Session, step: number, samples: readonly HealthSample[]): Static<typeof SamplesSchema> {

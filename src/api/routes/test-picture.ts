@@ -20,12 +20,13 @@ const startSchema = {
   security: [{ apiKey: [] }],
   params: streamIdParams,
   querystring: SCOPE_QUERY,
-  response: answers(200, ref(TestPictureSchema), 404),
+  response: answers(200, ref(TestPictureSchema), 404, 409),
 };
 
 /** Starts a test picture. */
 export const startTestPicture: ApiRoute = (api, { authenticate, store, testPictures }) => {
-  api.post('/stream/:id/test-picture', { schema: startSchema, onRequest: authenticate }, async (request) => {
+  const options = { schema: startSchema, onRequest: authenticate, config: { storesNothing: true } };
+  api.post('/stream/:id/test-picture', options, async (request) => {
     const { caller } = request;
     const stream = await findStream({ store }, request.params.id, caller.scope);
     if (!mayUseStreamKey(caller, stream)) {
@@ -51,7 +52,8 @@ const stopSchema = {
 
 /** Stops a test picture. */
 export const stopTestPicture: ApiRoute = (api, { authenticate, store, testPictures }) => {
-  api.delete('/stream/:id/test-picture', { schema: stopSchema, onRequest: authenticate }, async (request, reply) => {
+  const options = { schema: stopSchema, onRequest: authenticate, config: { storesNothing: true } };
+  api.delete('/stream/:id/test-picture', options, async (request, reply) => {
     const stream = await findStream({ store }, request.params.id, request.caller.scope);
     await testPictures.stop(stream.id);
     return reply.code(204).send();

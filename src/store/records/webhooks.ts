@@ -105,20 +105,13 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     async record(id, outcomes) {
       const last = outcomes.at(-1);
       if (last === undefined) return;
-      const failure = outcomes.findLast(({ log }) => !log.success)?.log;
       await runner.write([
         ...outcomes.flatMap((outcome) => settled(id, outcome)),
         ...logged(
           id,
           outcomes.map(({ log }) => log),
         ),
-        webhooks.triggered({
-          id,
-          last_triggered_at: last.log.at,
-          ...(failure !== undefined && {
-            last_failure: JSON.stringify({ at: failure.at, statusCode: failure.statusCode, error: failure.error }),
-          }),
-        }),
+        triggered(last.log, outcomes.findLast(({ log }) => !log.success)?.log),
       ]);
     },
 
@@ -192,8 +185,10 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
 
     async resent(outcome, receipt) {
       const id = outcome.log.webhookId;
+      const { success } = outcome.log;
+      const status = triggered(outcome.log, success ? undefined : outcome.log);
       const entry = logged(id, [outcome.log]);
-      return runner.change([...(outcome.log.success ? settled(id, outcome) : []), ...entry], [receipt]);
+      return runner.change([...(success ? settled(id, outcome) : []), ...entry, status], [receipt]);
     },
 
     async expire(before, limit) {
@@ -261,6 +256,17 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       ...entries.map((entry) => webhooks.log(rowOfLog(entry))),
       ...(isCut ? [webhooks.trimLog({ webhook_id: id, kept: LOG_KEPT, limit: 2 * TRIMMED_EVERY })] : []),
     ];
+  }
+
+  /** The query that notes the newest request in the webhook, and the newest one that failed, if there is one. */
+  function triggered({ webhookId, at }: WebhookLog, failure: WebhookLog | undefined): Query {
+    return webhooks.triggered({
+      id: webhookId,
+      last_triggered_at: at,
+      ...(failure !== undefined && {
+        last_failure: JSON.stringify({ at: failure.at, statusCode: failure.statusCode, error: failure.error }),
+      }),
+    });
   }
 
   /** The queries that store the result of an attempt. */
