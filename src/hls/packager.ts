@@ -95,12 +95,12 @@ export class Packager {
     return Math.min(this.#parts.frameTicks / this.#track.timescale, this.partTargetS ?? Number.POSITIVE_INFINITY);
   }
 
-  /** PART-TARGET in seconds. Undefined until the first part, and constant from then on. */
+  /** PART-TARGET in seconds. Undefined until the first part, or the second if the first is a single frame. Constant from then on. */
   get partTargetS(): number | undefined {
     return this.#parts.partTargetS;
   }
 
-  /** The frame rate measured over the first part. Undefined before it, and for audio. */
+  /** The frame rate, known when {@link partTargetS} is. Undefined for audio. */
   get framesPerSecond(): number | undefined {
     return this.#parts.framesPerSecond;
   }
@@ -171,6 +171,11 @@ export class Packager {
     this.#fill(untilTicks, { whole: true });
   }
 
+  /** See {@link PartBuilder.settle}. */
+  settle(): void {
+    this.#parts.settle();
+  }
+
   /** Ends the growing part and segment. */
   closeSegment(): void {
     this.#flush();
@@ -214,6 +219,7 @@ export class Packager {
       this.#push(last, this.#upToSegmentEnd(last.dts, lastsTicks));
     }
     this.closeSegment();
+    this.settle();
   }
 
   get #lastMsn(): number {
@@ -262,6 +268,7 @@ export class Packager {
     const data = this.#keyframe;
     if (data === undefined) return;
     this.#pushShown(startTicks, mark);
+    this.settle();
     const dts = ticks(Math.max(startTicks, this.#endTicks));
     this.#cut({ ...mark, independent: true }, dts);
     const packet = { kind: 'video', dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data } as const;
@@ -316,6 +323,7 @@ export class Packager {
       this.#push(packet, Math.min(room, limit - packet.dts));
     }
     this.#parts.finish();
+    this.settle();
     const { longestTicks } = this.#parts;
     while (this.#endTicks + (whole ? longestTicks : 1) <= limit) {
       const dts = ticks(this.#endTicks);

@@ -39,7 +39,8 @@ export function largestPartTargetS(framesPerSecond: number): number {
 
 /**
  * Makes parts of up to the longest duration, which is 2 ms below the part target. For audio it is known at once. For video it is measured over
- * the first part, and is constant from then on.
+ * the first part, and is constant from then on. When the first part is a single frame, it is measured over the next part: many sources pause
+ * after their first frame, and its duration would delay all viewers until the session ends.
  */
 export class PartBuilder {
   readonly #take: TakePart;
@@ -52,6 +53,8 @@ export class PartBuilder {
   #lastTicks: number | undefined;
   #longestMs: number | undefined;
   #framesPerSecond: number | undefined;
+  /** The duration of the first part, if it is a single frame and nothing is measured yet. */
+  #loneTicks: number | undefined;
 
   constructor(track: Track, take: TakePart) {
     this.#track = track;
@@ -73,7 +76,7 @@ export class PartBuilder {
     return this.#samples[0];
   }
 
-  /** PART-TARGET in seconds. Undefined until the first part. */
+  /** PART-TARGET in seconds. Undefined until it is measured. */
   get partTargetS(): number | undefined {
     return this.#longestMs === undefined ? undefined : (this.#longestMs + MARGIN_MS) / 1000;
   }
@@ -96,7 +99,7 @@ export class PartBuilder {
     return this.#isLongEnough() ? this.longestTicks : this.leftTicks;
   }
 
-  /** The frame rate measured over the first part. Undefined before it, and for audio. */
+  /** The frame rate. Undefined until it is measured, and for audio. */
   get framesPerSecond(): number | undefined {
     return this.#framesPerSecond;
   }
@@ -127,25 +130,43 @@ export class PartBuilder {
   finish(): void {
     const [samples, durationTicks] = [this.#samples, this.#durationTicks];
     if (samples.length === 0) return;
-    if (this.#longestMs === undefined) {
-      const rate = this.#measure();
-      const durationMs = (durationTicks * 1000) / this.#track.timescale;
-      this.#framesPerSecond = rate.framesPerSecond;
-      this.#longestMs = Math.max(
-        longestPartMs(framesPerPart(rate.framesPerSecond), rate),
-        Math.ceil(durationMs - 1e-6),
-      );
-    }
+    if (this.#longestMs === undefined) this.#learn(samples.length, durationTicks);
     this.#samples = [];
     this.#durationTicks = 0;
     this.#sizeBytes = 0;
     this.#take(samples, durationTicks);
   }
 
+  /**
+   * Fixes PART-TARGET by the declared or the usual frame rate if the only part so far is a single frame. It must be called when that frame
+   * lasted for a pause, or when no other part may come.
+   */
+  settle(): void {
+    if (this.#longestMs !== undefined || this.#loneTicks === undefined || this.#track.kind === 'audio') return;
+    this.#fix({ framesPerSecond: this.#track.declaredFrameRate ?? USUAL_FRAME_RATE, exact: true }, 0);
+  }
+
+  #learn(frames: number, durationTicks: number): void {
+    if (frames > 1) {
+      this.#fix(this.#measure(durationTicks), durationTicks);
+    } else if (this.#loneTicks === undefined) {
+      this.#loneTicks = durationTicks;
+    } else {
+      const shorterTicks = Math.min(durationTicks, this.#loneTicks);
+      this.#fix(this.#measure(shorterTicks), shorterTicks);
+    }
+  }
+
+  #fix(rate: FrameRate, partTicks: number): void {
+    const partMs = (partTicks * 1000) / this.#track.timescale;
+    this.#framesPerSecond = rate.framesPerSecond;
+    this.#longestMs = Math.max(longestPartMs(framesPerPart(rate.framesPerSecond), rate), Math.ceil(partMs - 1e-6));
+  }
+
   #isFull(): boolean {
     if (this.#samples.length >= MAX_SAMPLES || this.#sizeBytes >= MAX_BYTES) return true;
     if (this.#longestMs === undefined) {
-      return this.#samples.length >= framesPerPart(this.#measure().framesPerSecond);
+      return this.#samples.length >= framesPerPart(this.#measure(this.#durationTicks).framesPerSecond);
     }
     return this.#isLongEnough() && this.leftTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
   }
@@ -155,12 +176,13 @@ export class PartBuilder {
     return this.#durationTicks >= LEAST_PART * targetTicks;
   }
 
-  #measure(): FrameRate {
+  /** @param durationTicks the duration of the growing part's frames */
+  #measure(durationTicks: number): FrameRate {
     const { timescale } = this.#track;
     const declared = this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
     const inMilliseconds = this.#samples.every(({ dts }) => dts % (timescale / 1000) === 0);
     const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
-    return recogniseFrameRate(this.#samples.length, this.#durationTicks / timescale, resolutionS, declared);
+    return recogniseFrameRate(this.#samples.length, durationTicks / timescale, resolutionS, declared);
   }
 }
 

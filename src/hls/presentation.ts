@@ -226,6 +226,7 @@ class LivePresentation implements Presentation, MemoryHolder {
   #becomeReady({ isPatient }: { readonly isPatient: boolean }): boolean {
     if (this.#serverControl !== undefined) return false;
     const renditions = [...this.#renditions.values()];
+    if (!isPatient) for (const { packager } of renditions) packager.settle();
     const listed = renditions.filter((each) => each.hasParts);
     if (listed.length === 0) return false;
     const leadS = this.#leadS;

@@ -96,10 +96,14 @@ export class Rendition {
     return this.#options.addedS;
   }
 
-  /** Whether its playlist has something to list. A rendition that begins again has nothing to list until its first new part. */
+  /**
+   * Whether its playlist has something to list, and PART-TARGET is known. A rendition that begins again has nothing to list until its first
+   * new part.
+   */
   get hasParts(): boolean {
-    const { segments } = this.packager.window;
-    return this.#phase !== 'gone' && segments.some(({ msn, parts }) => msn > this.#oldMsn && parts.length > 0);
+    const { window, partTargetS } = this.packager;
+    if (this.#phase === 'gone' || partTargetS === undefined) return false;
+    return window.segments.some(({ msn, parts }) => msn > this.#oldMsn && parts.length > 0);
   }
 
   /** Whether a segment has begun, so that there is something to list now or soon. */

@@ -64,16 +64,48 @@ const STEADY: readonly Steady[] = [
   { name: 'audio only, 48 kHz', audio: audioTrack(48_000), partTarget: '0.344' },
 ];
 
+/** What the playlists announce of the first rendition. */
+async function announced(feed: Feed) {
+  const [rendition = ''] = feed.renditions;
+  const { tags } = readMediaPlaylist((await feed.text(rendition)) ?? '');
+  const variant = /#EXT-X-STREAM-INF:(.*)/.exec((await feed.multivariant()) ?? '')?.[1] ?? '';
+  return {
+    partTarget: readAttributes(tags.get('EXT-X-PART-INF')?.[0] ?? '').get('PART-TARGET'),
+    frameRate: readAttributes(variant).get('FRAME-RATE'),
+  };
+}
+
 for (const { name, partTarget, frameRate, ...options } of STEADY) {
   test(`${name}: every rule is kept, PART-TARGET is ${partTarget}`, async () => {
     const feed = new Feed(options);
     await feed.watch(50);
     assert.deepEqual(await feed.violations({ stepS: 1.1 }), []);
-    const [rendition = ''] = feed.renditions;
-    const playlist = readMediaPlaylist((await feed.text(rendition)) ?? '');
-    assert.equal(playlist.tags.get('EXT-X-PART-INF')?.[0], `PART-TARGET=${partTarget}`);
-    if (frameRate === undefined) return;
-    const variant = /#EXT-X-STREAM-INF:(.*)/.exec((await feed.multivariant()) ?? '')?.[1] ?? '';
-    assert.equal(readAttributes(variant).get('FRAME-RATE'), frameRate);
+    const found = await announced(feed);
+    assert.equal(found.partTarget, partTarget);
+    if (frameRate !== undefined) assert.equal(found.frameRate, frameRate);
   });
 }
+
+const AT_30 = { partTarget: '0.336', frameRate: '30.000' };
+
+for (const pauseS of [0.2, 1.9, 5]) {
+  for (const sound of [{}, withSound]) {
+    const kind = 'audio' in sound ? 'with audio' : 'without audio';
+    test(`a source ${kind} that pauses for ${pauseS} s after its first frame is announced by its later frames`, async () => {
+      const feed = new Feed({ video: videoTrack(), ...sound, gop: 30 });
+      await feed.watch(0.02);
+      await feed.watch(pauseS, { video: true });
+      await feed.watch(10);
+      assert.deepEqual(await announced(feed), AT_30);
+      // Video may be behind the audio by a segment, in which it paused.
+      assert.deepEqual(await feed.violations({ stepS: 4.9, variableFrameRate: true }), []);
+    });
+  }
+}
+
+test('a source that pauses right after its first frame can be watched when its first segment has ended', async () => {
+  const feed = new Feed({ video: videoTrack(), ...withSound });
+  await feed.watch(0.02);
+  await feed.watch(5, { video: true });
+  assert.deepEqual(await announced(feed), AT_30);
+});
