@@ -180,7 +180,10 @@ export class PartBuilder {
   #measure(durationTicks: number): FrameRate {
     const { timescale } = this.#track;
     const declared = this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
-    const inMilliseconds = this.#samples.every(({ dts }) => dts % (timescale / 1000) === 0);
+    // Session time begins at any fraction of a millisecond, but its steps are those of the publisher.
+    const firstTicks = this.#samples[0]?.dts ?? 0;
+    const steps = [durationTicks, ...this.#samples.map(({ dts }) => dts - firstTicks)];
+    const inMilliseconds = steps.every((step) => step % (timescale / 1000) === 0);
     const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
     return recogniseFrameRate(this.#samples.length, durationTicks / timescale, resolutionS, declared);
   }

@@ -16,6 +16,7 @@ interface Steady extends FeedOptions {
 }
 
 const withSound = { audio: audioTrack(48_000) };
+const AT_30 = { partTarget: '0.336', frameRate: '30.000' };
 const STEADY: readonly Steady[] = [
   { name: '25 fps', fps: 25, gop: 50, video: videoTrack(), ...withSound, partTarget: '0.322', frameRate: '25.000' },
   {
@@ -55,6 +56,13 @@ const STEADY: readonly Steady[] = [
     frameRate: '59.940',
   },
   { name: '59.94 fps, not declared', fps: NTSC_60, gop: 120, video: videoTrack(), ...withSound, partTarget: '0.352' },
+  {
+    name: '30 fps in a session that begins between two milliseconds',
+    fps: 30,
+    startS: 1.00041,
+    video: videoTrack(),
+    ...AT_30,
+  },
   { name: '60 fps', fps: 60, gop: 120, video: videoTrack(), ...withSound, partTarget: '0.352', frameRate: '60.000' },
   { name: '24 fps', fps: 24, gop: 48, video: videoTrack(), ...withSound, partTarget: '0.336', frameRate: '24.000' },
   { name: '15 fps', fps: 15, gop: 30, video: videoTrack(), ...withSound, partTarget: '0.336', frameRate: '15.000' },
@@ -85,8 +93,6 @@ for (const { name, partTarget, frameRate, ...options } of STEADY) {
     if (frameRate !== undefined) assert.equal(found.frameRate, frameRate);
   });
 }
-
-const AT_30 = { partTarget: '0.336', frameRate: '30.000' };
 
 for (const pauseS of [0.2, 1.9, 5]) {
   for (const sound of [{}, withSound]) {
