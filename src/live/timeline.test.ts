@@ -77,6 +77,40 @@ test('video that left out frames while the audio continued is placed beside the 
   assert.equal(placedDts(timeline, video, 20_000), 'jumped');
 });
 
+for (const aheadMs of [-2900, -1500, 1500, 2900]) {
+  /** Sends video of these times, with the audio `aheadMs` ahead of it. Returns how it was placed. */
+  const play = (timeline: Timeline, videoTimes: readonly number[]) => {
+    let audioMs = videoTimes[0]! + aheadMs;
+    return videoTimes.map((videoMs) => {
+      for (; audioMs < videoMs + aheadMs; audioMs += 20) placedDts(timeline, audio, audioMs, videoMs / 1000);
+      return placedDts(timeline, video, videoMs, videoMs / 1000);
+    });
+  };
+  const every = (stepMs: number, fromMs: number, untilMs: number) =>
+    Array.from({ length: (untilMs - fromMs) / stepMs }, (_, index) => fromMs + index * stepMs);
+
+  test(`video with audio that is always sent ${aheadMs} ms before it may pause, and may have any frame rate`, () => {
+    for (const times of [
+      [...every(40, 10_000, 15_000), ...every(40, 19_000, 20_000), ...every(40, 24_000, 26_000)],
+      every(1001, 10_000, 110_100),
+      every(2000, 10_000, 110_000),
+    ]) {
+      const timeline = new Timeline(selected(video), packetAt(video, 10_000), 0);
+      assert.deepEqual(
+        play(timeline, times).map((dts) => Math.round(Number(dts) / 90)),
+        times.map((ms) => ms - 10_000),
+      );
+    }
+  });
+
+  test(`a jump of video is reported although its audio is always sent ${aheadMs} ms before it`, () => {
+    const timeline = new Timeline(selected(video), packetAt(video, 10_000), 0);
+    play(timeline, every(40, 10_000, 15_000));
+    assert.equal(placedDts(timeline, video, 15_000 + aheadMs + 4500), 'jumped');
+    assert.equal(placedDts(timeline, video, 12_000), 'jumped');
+  });
+}
+
 test('video alone is placed after a pause as long as it took to arrive', () => {
   const timeline = new Timeline(selected(video), packetAt(video, 0), 0);
   placedDts(timeline, video, 0, 7);

@@ -42,6 +42,10 @@ interface TrackClock {
   expected: number;
   /** The session time by the wall clock when the newest packet came, in seconds. */
   arrivedSeconds: number;
+  /** The session time of the newest packet that fits, in seconds, even if it was from before the start. Undefined before the first. */
+  reachedSeconds: number | undefined;
+  /** {@link reachedSeconds} when the leader's newest packet was placed, or that of the first packet, if it came later. */
+  atLeaderSeconds: number | undefined;
   started: boolean;
   /** How long a run of packets that do not fit has lasted, in ticks. */
   misfitTicks: number;
@@ -86,6 +90,8 @@ export class Timeline {
     if (mapped / track.timescale > arrivedSeconds + MAX_AHEAD_S) {
       return { type: id === this.#leader ? 'ahead' : 'dropped' };
     }
+    clock.reachedSeconds = mapped / track.timescale;
+    clock.atLeaderSeconds ??= clock.reachedSeconds;
     if (!clock.started) {
       if (gap < 0) return { type: 'dropped' }; // from before the start
       clock.expected = mapped;
@@ -93,20 +99,23 @@ export class Timeline {
     }
     clock.misfitTicks = 0;
     clock.lastMisfitDts = undefined;
+    if (id === this.#leader) {
+      for (const other of this.#clocks.values()) other.atLeaderSeconds = other.reachedSeconds;
+    }
     return track.kind === 'video' ? placeVideo(packet, mapped, clock) : placeAudio(packet, mapped, track, clock);
   }
 
   /** The position of the furthest track, in seconds of session time. */
   get endSeconds(): number {
     let end = this.#startSeconds;
-    for (const clock of this.#clocks.values()) end = Math.max(end, clock.expected / clock.timescale);
+    for (const clock of this.#clocks.values()) end = Math.max(end, secondsOf(clock));
     return end;
   }
 
   /** The position of the leader if it continues like the wall clock, in seconds of session time. Undefined before its first packet. */
   leaderSeconds(nowSeconds: number): number | undefined {
     const clock = this.#clocks.get(this.#leader);
-    return clock && clock.expected / clock.timescale + nowSeconds - clock.arrivedSeconds;
+    return clock && secondsOf(clock) + nowSeconds - clock.arrivedSeconds;
   }
 
   #clockOf({ id, track }: SelectedTrack): TrackClock {
@@ -119,12 +128,14 @@ export class Timeline {
       const expected =
         leaderAt === undefined
           ? start
-          : Math.max(start, Math.floor((leaderAt.expected / leaderAt.timescale - MAX_APART_S) * track.timescale));
+          : Math.max(start, Math.floor((secondsOf(leaderAt) - MAX_APART_S) * track.timescale));
       clock = {
         timescale: track.timescale,
         offset,
         expected,
         arrivedSeconds: Number.NEGATIVE_INFINITY,
+        reachedSeconds: undefined,
+        atLeaderSeconds: undefined,
         started: false,
         misfitTicks: 0,
         lastMisfitDts: undefined,
@@ -142,20 +153,24 @@ export class Timeline {
   }
 
   /**
-   * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much.
-   * Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at most {@link MAX_PAUSE_S},
+   * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much,
+   * or the other track has come to the same position. It is the step that counts, because the audio may always be sent before or after the
+   * video of the same time. Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at most {@link MAX_PAUSE_S},
    * so that no publisher can have more than that filled.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { id, track }: SelectedTrack): boolean {
     if (gapSeconds < 0) return false;
-    const secondsOf = (clock: TrackClock) => clock.expected / clock.timescale;
     const atSeconds = secondsOf(this.#clocks.get(id)!) + gapSeconds;
     const others = [...this.#clocks].filter(([other, { started }]) => other !== id && started);
     if (others.length === 0) {
       return track.kind === 'video' && gapSeconds <= MAX_PAUSE_S && Math.abs(gapSeconds - silentSeconds) <= JUMP_S;
     }
-    const apartSeconds = id === this.#leader ? JUMP_S : MAX_APART_S;
-    return others.some(([, clock]) => Math.abs(secondsOf(clock) - atSeconds) <= apartSeconds);
+    const isLeader = id === this.#leader;
+    return others.some(([, other]) => {
+      if (Math.abs(secondsOf(other) - atSeconds) <= (isLeader ? JUMP_S : MAX_APART_S)) return true;
+      const { reachedSeconds = 0, atLeaderSeconds = 0 } = other;
+      return isLeader && Math.abs(reachedSeconds - atLeaderSeconds - gapSeconds) <= JUMP_S;
+    });
   }
 
   /**
@@ -170,7 +185,7 @@ export class Timeline {
     clock.lastMisfitDts = packet.dts;
     if (clock.misfitTicks >= JUMP_S * track.timescale) {
       const leader = this.#clocks.get(this.#leader);
-      const nowSeconds = leader === undefined ? this.#startSeconds : leader.expected / leader.timescale;
+      const nowSeconds = leader === undefined ? this.#startSeconds : secondsOf(leader);
       const offset = this.#offsetOf(track);
       const isInStep = Math.abs((packet.dts + offset) / track.timescale - nowSeconds) <= MAX_APART_S;
       const at = isInStep ? packet.dts + offset : Math.round(nowSeconds * track.timescale);
@@ -180,6 +195,11 @@ export class Timeline {
     }
     return { type: 'dropped' };
   }
+}
+
+/** The position of a track, in seconds of session time. */
+function secondsOf({ expected, timescale }: TrackClock): number {
+  return expected / timescale;
 }
 
 /** Continues a clock with another timescale, because the sample rate of the audio changed. */

@@ -497,6 +497,16 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ type: fc.constant('pause' as const), seconds: duration }),
 );
 
+test('a pause of the video is no discontinuity although its audio is always sent seconds before or after it', async () => {
+  for (const audioLateS of [-2.5, 2.5]) {
+    const feed = new Feed({ ...both, audioLateS });
+    await feed.watch(8);
+    await feed.watch(3, { video: true });
+    await feed.watch(4);
+    assert.ok((await playlistOf(feed, 'source')).segments.every(({ discontinuity }) => !discontinuity));
+  }
+});
+
 test('every rule is kept when a publisher comes back at the very moment at which a segment would begin', async () => {
   const feed = new Feed({
     ...both,
