@@ -3,7 +3,8 @@
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
  * whose successor would probably come too late. When no keyframe comes in time, it begins a segment at the last frame that keeps the
- * previous one within the target duration, and another one at the next keyframe. Without video the audio leads, and each of its packets is a
+ * previous one within the target duration, and another one at the next keyframe. A keyframe that is at most {@link KEYFRAME_LATE_S} late is
+ * waited for, once keyframes are known to come that often. Without video the audio leads, and each of its packets is a
  * keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first
  * packet that is presented at that time or later.
  *
@@ -22,6 +23,11 @@ const DESIRED_DURATION_S = 2;
  * {@link TARGET_ROUNDING_S}, because segments that are cut then are longer by this.
  */
 const LEADER_LATE_S = 0.35;
+/**
+ * How much longer than the target duration a segment may be that ends with a keyframe. Encoders count the frames between keyframes, so 60
+ * frames of a camera that makes 29.7 a second last 2.02 s. It is well below {@link LEADER_LATE_S}, by which other tracks may be ahead.
+ */
+const KEYFRAME_LATE_S = 0.2;
 /**
  * How long after its own time a cut is made while the leader is absent. The time of a returning leader may be rounded to milliseconds.
  * Without this delay, its first segment could begin earlier than the segment that was cut last.
@@ -141,7 +147,7 @@ export class SegmentMarker {
       this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
       return marked(packet, missed);
     }
-    const isTooLong = lengthS + toleranceS > this.#targetDurationS;
+    const isTooLong = lengthS + toleranceS > this.#targetDurationS && !this.#mayWait(lengthS, toleranceS);
     const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
     // not used, a segment would begin without a keyframe.
@@ -149,6 +155,14 @@ export class SegmentMarker {
     if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
     this.#cutPause(phase.startS, lengthS);
     return this.#begin(packet, timescale);
+  }
+
+  /** Whether the growing segment may last for another frame, because its keyframe may only be late. */
+  #mayWait(lengthS: number, toleranceS: number): boolean {
+    const latestS = this.#targetDurationS + KEYFRAME_LATE_S;
+    const isLed = this.#phase.type === 'running' && !this.#phase.isDue;
+    const isExpected = isLed && (this.#keyframes.intervalS ?? Number.POSITIVE_INFINITY) <= latestS;
+    return isExpected && lengthS + 2 * toleranceS <= latestS;
   }
 
   get #isDiscontinuous(): boolean {
