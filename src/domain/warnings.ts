@@ -117,9 +117,9 @@ export const WARNINGS = {
       unit: 's',
     }),
     meaning:
-      'A segment of the source rendition begins without a keyframe. Players can neither start nor switch to it there, so both take longer. Renditions of profiles have keyframes of their own.',
+      'A segment of the source rendition begins without a keyframe. Players can neither start nor switch to it there, so both take longer. Renditions of profiles have keyframes of their own. Or the source has sent no keyframe for 10 s or longer since it began or was interrupted: then nothing of it can be shown, not even its audio.',
     remedy:
-      "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the frame rate).",
+      "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the frame rate). Where nothing is shown, look whether the encoder sends any video, or encode it: in H.264 only IDR pictures are keyframes, and broadcasts that are passed on as they are (`-c copy`), intra refresh and x264's `open-gop` have few or none.",
   },
   timestamps_jumped: {
     severity: 'issue',

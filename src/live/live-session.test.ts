@@ -509,6 +509,44 @@ test('received media is measured, and a warning stands while keyframes are too f
   assert.equal(session.health.source.video?.keyframeIntervalS, 2);
 });
 
+test('a warning and a line in the log say that nothing is shown because there is no keyframe', () => {
+  const audio = (at: number) => packetAt(AUDIO_TRACK, at);
+  for (const sent of [[frame], [frame, audio], [audio]]) {
+    const { session, advance, lines } = setUp();
+    session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+    const send = (fromMs: number, untilMs: number) => {
+      for (let at = fromMs; at < untilMs; at += 50) {
+        for (const packet of sent) session.send(packet(at));
+        advance(50);
+      }
+    };
+    const warned = () => session.warnings.map(({ message }) => message);
+    send(0, 9900);
+    assert.deepEqual(warned(), []);
+    send(9900, 30_200);
+    assert.deepEqual(warned(), ['no keyframe for 30.0 s; set the encoder to 2 s']);
+    assert.equal(lines.filter(({ message }) => message.startsWith('nothing is shown')).length, 1);
+    session.send(key(30_200));
+    advance(30_000);
+    assert.deepEqual(warned(), []);
+  }
+});
+
+test('a warning says that there is no keyframe after an interruption', () => {
+  const { session, firstPart, advance } = setUp();
+  session.begin([VIDEO_TRACK, AUDIO_TRACK]);
+  session.send(key(0));
+  session.send(packetAt(AUDIO_TRACK, 0));
+  firstPart();
+  advance(4000);
+  for (let at = 50; at < 10_200; at += 50) {
+    session.send(frame(at));
+    session.send(packetAt(AUDIO_TRACK, at));
+    advance(50);
+  }
+  assert.match(session.warnings.map(({ message }) => message).join(), /^no keyframe for 10\.\d s/);
+});
+
 test('the keyframe warning is cleared for another publisher', () => {
   const { session, firstPart, advance } = setUp();
   session.begin([VIDEO_TRACK]);

@@ -19,7 +19,7 @@ import type { PictureState } from '#transcode/transcoder.ts';
 import { Distributor } from './distributor.ts';
 import { FrameHold } from './frame-hold.ts';
 import { Interleaver } from './interleaver.ts';
-import { isTooLong } from './keyframe-meter.ts';
+import { isTooLong, type KeyframeInterval } from './keyframe-meter.ts';
 import { MediaTotals } from './media-totals.ts';
 import { RenditionSequence } from './rendition-sequence.ts';
 import { RepeatedLine } from './repeated-line.ts';
@@ -46,6 +46,8 @@ const SILENCE_S = 3;
  * lag further, until its stand-in has come. `BEHIND_MS` of `transcode/overload-policy.ts`, the lag at which one is shed, is another rule.
  */
 const BEHIND_S = 1;
+/** How long a source may send no keyframe while nothing of it can be shown without one, before its owner is warned. */
+const KEYFRAME_WITHIN_S = 10;
 
 /** The options of a session's media. */
 export interface SessionMediaOptions {
@@ -100,6 +102,10 @@ export class SessionMedia implements AsyncDisposable {
   /** Replaced at each timeline, and when a configuration changes. */
   #interleaver = new Interleaver();
   readonly #starts = new StartLimit();
+  /** The session time in seconds since when packets come that cannot be shown before a keyframe starts media. */
+  #awaitedFromS: number | undefined;
+  /** The session time in seconds before which the owner is not warned again that there is no keyframe. */
+  #warnNotBeforeS = 0;
   /** The session time in seconds before which media may not restart, because media that was written before reaches that far. */
   #notBeforeS = 0;
   /** The session time by the wall clock when the last packet was placed, in seconds. */
@@ -220,6 +226,8 @@ export class SessionMedia implements AsyncDisposable {
   /** Begins or continues with a publisher that has the same codecs. Media starts or continues at its first keyframe. */
   publish(tracks: ReadonlyMap<TrackId, Track>, announcement: Announcement | undefined): void {
     this.#options.warnings.clear('keyframe_interval_too_long'); // the publisher may have other settings
+    this.#awaitedFromS = undefined;
+    this.#warnNotBeforeS = 0;
     this.stop();
     this.#tracks.clear();
     for (const [id, track] of tracks) this.#tracks.set(id, track);
@@ -350,7 +358,12 @@ export class SessionMedia implements AsyncDisposable {
       if (!packet.keyframe) this.stop();
     }
     if (this.#progress.type !== 'running') {
-      if (!isLeader || !packet.keyframe || !this.#mayStart()) return;
+      if (!isLeader || !packet.keyframe) {
+        this.#awaitKeyframe();
+        return;
+      }
+      this.#awaitedFromS = undefined;
+      if (!this.#mayStart()) return;
       this.#start(selected, packet);
     }
     if (this.#progress.type !== 'running') return;
@@ -361,6 +374,8 @@ export class SessionMedia implements AsyncDisposable {
         this.#placedS = elapsedS;
         this.#source.add(selected, placement.packet, isLeader);
         for (const due of this.#interleaver.next(selected, placement.packet)) this.#onPlaced(due.selected, due.packet);
+        // After an interruption, too, nothing is shown before a keyframe.
+        if (this.#video.isInterrupted) this.#warnOfNoKeyframe(this.#source.keyframeInterval);
         break;
       case 'jumped':
         this.#jump(selected, packet);
@@ -541,6 +556,23 @@ export class SessionMedia implements AsyncDisposable {
     const interval = this.#source.keyframeInterval;
     if (!isTooLong(interval, targetDurationS) || !warnings.raise({ code, ...interval })) return;
     logger.warn({ code }, `no keyframe within ${targetDurationS} s: set the encoder's keyframe interval to 2 s`);
+  }
+
+  /** Notes a packet that comes before the keyframe with which media can start. */
+  #awaitKeyframe(): void {
+    const elapsedS = this.#elapsedS();
+    this.#awaitedFromS ??= elapsedS;
+    this.#warnOfNoKeyframe({ intervalS: elapsedS - this.#awaitedFromS, open: true });
+  }
+
+  /** Warns of a source that cannot be shown, because no keyframe has come for a while. */
+  #warnOfNoKeyframe({ intervalS, open }: KeyframeInterval): void {
+    const code = 'keyframe_interval_too_long';
+    const elapsedS = this.#elapsedS();
+    if (!open || intervalS < KEYFRAME_WITHIN_S || elapsedS < this.#warnNotBeforeS) return;
+    this.#warnNotBeforeS = elapsedS + KEYFRAME_WITHIN_S;
+    if (!this.#options.warnings.raise({ code, intervalS, open })) return;
+    this.#options.logger.warn({ code }, `nothing is shown: the source has sent no keyframe for ${KEYFRAME_WITHIN_S} s`);
   }
 }
 
