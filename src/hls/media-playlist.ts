@@ -22,6 +22,8 @@ export interface MediaPlaylist extends WindowView {
   /** The name of a resource that a player may request before it exists. */
   readonly hintedPart?: string | undefined;
   readonly hintedInit?: string | undefined;
+  /** Whether segments may need frames of earlier ones although they begin with a keyframe. */
+  readonly hasOpenGops: boolean;
   readonly reports: readonly RenditionReport[];
   readonly ended: boolean;
 }
@@ -43,7 +45,7 @@ export function renderMediaPlaylist(playlist: MediaPlaylist, skip = 0): string {
     tags.mediaSequence(segments[0]?.msn ?? 0),
     tags.discontinuitySequence(segments[0]?.discontinuitySequence ?? 0),
   ];
-  if (segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
+  if (!playlist.hasOpenGops && segments.every((segment) => segment.independent)) lines.push(tags.independentSegments());
   if (skip > 0) lines.push(tags.skip(skip));
 
   // An ended playlist lists no parts. When hls.js 1.7 reads the end of a playlist with parts, it may load some again that it already has.

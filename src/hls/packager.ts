@@ -57,6 +57,9 @@ export class Packager {
    * followed by frames that are shown before it, and a segment begins with the frame that is shown first.
    */
   #compositionTicks = 0;
+  /** The presentation time of the newest keyframe. */
+  #keyframeTicks = Number.NEGATIVE_INFINITY;
+  #hasOpenGops = false;
   #fragments = 0;
   /** The name that playlists have announced for the next part. The next part must get it, whatever segment it is in. */
   #announcedPart: string | undefined;
@@ -103,6 +106,14 @@ export class Packager {
   /** The frame rate, known when {@link partTargetS} is. Undefined for audio. */
   get framesPerSecond(): number | undefined {
     return this.#parts.framesPerSecond;
+  }
+
+  /**
+   * Whether a frame was shown before the keyframe that it follows, as in an open GOP. It may need frames from before the keyframe, so
+   * segments may not be independent although they begin with a keyframe.
+   */
+  get hasOpenGops(): boolean {
+    return this.#hasOpenGops;
   }
 
   /** The name of the next part, for EXT-X-PRELOAD-HINT. From this call on the name is fixed. */
@@ -258,6 +269,9 @@ export class Packager {
       const begins = this.#keyframe === undefined || mark?.discontinuity;
       this.#compositionTicks = begins ? pts - dts : Math.min(this.#compositionTicks, pts - dts);
       this.#keyframe = packet.data;
+      this.#keyframeTicks = pts;
+    } else if (pts < this.#keyframeTicks) {
+      this.#hasOpenGops = true;
     }
     if (mark !== undefined) this.#cut(mark, dts);
     this.#shown = { type: 'frame', packet: dts === packet.dts ? packet : { ...packet, dts } };

@@ -288,7 +288,7 @@ export class Rendition {
 
   #text(serverControl: ServerControl, skip: number, segmentsOnly = false): string {
     const { host, id, targetDurationS } = this.#options;
-    const { window, partTargetS = PART_LENGTH_S, announcedInit } = this.packager;
+    const { window, partTargetS = PART_LENGTH_S, announcedInit, hasOpenGops } = this.packager;
     const { segments } = window;
     return renderMediaPlaylist(
       {
@@ -298,6 +298,7 @@ export class Rendition {
         serverControl,
         uriPrefix: encodeURIComponent(id),
         ...(!segmentsOnly && { hintedPart: this.packager.announcePart(), hintedInit: announcedInit }),
+        hasOpenGops,
         reports: host.reports(this),
         ended: this.#phase === 'ended',
       },

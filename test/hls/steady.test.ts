@@ -5,6 +5,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { audioTrack, Feed, type FeedOptions, videoTrack } from '../support/hls-feed.ts';
 import { readAttributes, readMediaPlaylist } from '../support/hls-playlist.ts';
+import { packetAt, VIDEO_ID } from '../support/tracks.ts';
 
 const NTSC_30 = 30_000 / 1001;
 const NTSC_60 = 60_000 / 1001;
@@ -114,4 +115,20 @@ test('a source that pauses right after its first frame can be watched when its f
   await feed.watch(0.02);
   await feed.watch(5, { video: true });
   assert.deepEqual(await announced(feed), AT_30);
+});
+
+test('segments of open GOPs are not announced as independent, and those of closed ones with B-frames are', async () => {
+  for (const isOpen of [false, true]) {
+    const video = videoTrack();
+    const feed = new Feed({ video });
+    for (let at = 0; at < 200; at += 1) {
+      const isKeyframe = at % 60 === 0;
+      // Of an open GOP, the two frames after the keyframe are shown before it.
+      const delayMs = isOpen && at > 0 && isKeyframe ? 167 : 67;
+      feed.session.write(VIDEO_ID, packetAt(video, Math.round(at * 33.333), { keyframe: isKeyframe, delayMs }));
+    }
+    const { tags, segments } = readMediaPlaylist((await feed.text('source')) ?? '');
+    assert.equal(tags.has('EXT-X-INDEPENDENT-SEGMENTS'), !isOpen);
+    assert.ok(segments.every(({ parts }) => parts.length === 0 || parts[0]!.independent));
+  }
 });
