@@ -24,8 +24,15 @@ export const MAX_AHEAD_S = 10;
 export const MAX_PAUSE_S = 60;
 /** The most consecutive frames whose timestamps do not rise. One more is a jump. No encoder sends as many within {@link JUMP_S}. */
 const MAX_STANDING_STILL = 300;
-/** Audio times that differ by less than this from a run of complete packets are rounding or jitter, and not a gap. */
-const AUDIO_JITTER_S = 0.04;
+/** Audio that comes less than this after a run of complete packets follows without a gap: its time is rounded, or jitters. */
+const AUDIO_GAP_S = 0.04;
+/**
+ * How much later than its timestamp audio may be placed, in seconds, because complete packets come before it. Some publishers stamp two or
+ * four packets alike, or one packet late and the next one in time. It is less than people notice: 0.125 s (ITU-R BT.1359).
+ */
+const AUDIO_LATE_S = 0.1;
+/** Audio is late by at least this many packets before one is dropped, because dropping it must not leave a gap. */
+const LATE_PACKETS = 1.5;
 
 /** The result for a packet. */
 export type Placement =
@@ -223,10 +230,12 @@ function placeVideo(packet: Packet, mapped: number, clock: TrackClock): Placemen
 
 /** Places audio, which is counted in samples: a run of packets follows without gaps, however the publisher's milliseconds are rounded. */
 function placeAudio(packet: Packet, mapped: number, track: AudioTrack, clock: TrackClock): Placement {
-  const gap = (mapped - clock.expected) / track.timescale;
-  if (gap < -AUDIO_JITTER_S) return { type: 'dropped' }; // there is more audio than time, and dropping one packet puts it back in step
-  const dts = gap > AUDIO_JITTER_S ? mapped : clock.expected;
-  clock.expected = dts + packetSamples(track, packet.data);
+  const samples = packetSamples(track, packet.data);
+  const late = clock.expected - mapped;
+  // There is more audio than time, and dropping one packet puts it back in step.
+  if (late > Math.max(AUDIO_LATE_S * track.timescale, LATE_PACKETS * samples)) return { type: 'dropped' };
+  const dts = late < -AUDIO_GAP_S * track.timescale ? mapped : clock.expected;
+  clock.expected = dts + samples;
   return placed(packet, dts, dts);
 }
 
