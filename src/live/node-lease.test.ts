@@ -21,10 +21,13 @@ async function setUp(t: TestContext) {
     answer: undefined as Promise<void> | undefined,
     /** Whether a delayed answer reports that the lease had run out. */
     tellsLapse: true,
+    /** The promise that the list of lost nodes waits for. */
+    looking: undefined as Promise<void> | undefined,
     /** The promise that ending the sessions of a lost node waits for. */
     ending: undefined as Promise<void> | undefined,
   };
   const told: string[] = [];
+  const id = newNodeId();
   const nodes: Partial<Store['nodes']> = {
     renew: async ({ url }) => {
       if (world.isAway) throw new MillraceError('store_unavailable', 'The store is down.');
@@ -35,9 +38,12 @@ async function setUp(t: TestContext) {
       told.push(`renewed ${url}`);
       return { hadLapsed: world.hadLapsed || (wasStuck && world.tellsLapse) };
     },
-    lapsed: async () => [dead],
-    endSessionsOf: async (id: NodeId) => {
-      told.push(`ended ${id}`);
+    lapsed: async () => {
+      await world.looking;
+      return [id, dead];
+    },
+    endSessionsOf: async (lost: NodeId) => {
+      told.push(`ended ${lost}`);
       await world.ending;
       return [];
     },
@@ -45,7 +51,7 @@ async function setUp(t: TestContext) {
   };
   const lease = await NodeLease.take({
     store: { nodes } as unknown as Store,
-    node: { id: newNodeId(), url: 'http://a' },
+    node: { id, url: 'http://a' },
     clock: { now: () => ms(now), monotonic: () => ms(now) },
     logger: silentLogger,
     hasRunningSessions: () => world.hasRunningSessions,
@@ -59,7 +65,12 @@ async function setUp(t: TestContext) {
       await settled();
     }
   };
-  return { lease, world, told, pass };
+  /** Lets time pass without a beat. */
+  const wait = async (milliseconds: number) => {
+    now += milliseconds;
+    await settled();
+  };
+  return { lease, world, told, pass, wait };
 }
 
 async function settled(): Promise<void> {
@@ -114,11 +125,50 @@ test('when the store answers late, other nodes are not taken for dead, because t
   stuck.resolve();
   await pass(6000);
   const renewed = 'renewed http://a';
-  assert.deepEqual(told, [renewed, 'regained', renewed, renewed, renewed]);
+  assert.deepEqual(told, [renewed, renewed, 'regained', renewed, renewed]);
   await pass(2000);
   assert.ok(told.includes(`ended ${dead}`));
   await lease[Symbol.asyncDispose]();
 });
+
+test('a list of lost nodes that the store answers late is ignored, because their renewals are as late', async (t) => {
+  const { lease, world, told, pass } = await setUp(t);
+  const stuck = Promise.withResolvers<void>();
+  world.looking = stuck.promise;
+  await pass(6000);
+  world.isAway = true;
+  await pass(6000);
+  stuck.resolve();
+  await settled();
+  assert.ok(!told.includes(`ended ${dead}`));
+  await lease[Symbol.asyncDispose]();
+});
+
+for (const { stuckMs, phase, isRegained } of [
+  { stuckMs: 5000, phase: 'its own lease had run out', isRegained: true },
+  { stuckMs: 3000, phase: 'its own lease had not, but that of a node with a later beat had', isRegained: false },
+]) {
+  test(`when commits were stuck until ${phase}, other nodes get the length of a lease to renew theirs`, async (t) => {
+    const { lease, world, told, pass, wait } = await setUp(t);
+    await pass(6000);
+    const stuck = Promise.withResolvers<void>();
+    world.answer = stuck.promise;
+    world.tellsLapse = false;
+    await pass(2000);
+    await wait(stuckMs);
+    told.length = 0;
+    stuck.resolve();
+    await settled();
+    const renewed = 'renewed http://a';
+    // The renewal that was stuck, and the one that should have been made in the meantime.
+    assert.deepEqual(told, isRegained ? [renewed, 'regained', renewed] : [renewed, renewed]);
+    await pass(4000);
+    assert.ok(!told.includes(`ended ${dead}`));
+    await pass(2000);
+    assert.ok(told.includes(`ended ${dead}`));
+    await lease[Symbol.asyncDispose]();
+  });
+}
 
 for (const outcome of ['is answered', 'fails'] as const) {
   test(`a renewal that ${outcome} after longer than the lease lasts is repeated at once, and not at the next beat`, async (t) => {
@@ -132,6 +182,7 @@ for (const outcome of ['is answered', 'fails'] as const) {
     else frozen.resolve();
     await settled();
     assert.deepEqual(told.slice(-2), ['renewed http://a', 'regained']);
+    assert.ok(!told.includes(`ended ${dead}`));
     await lease[Symbol.asyncDispose]();
   });
 }

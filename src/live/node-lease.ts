@@ -13,6 +13,11 @@ export const LEASE_MS = 6000;
  * sessions of a lost node end within 6 + 2 s, and the numbers of viewers that other nodes read are at most one beat old.
  */
 export const BEAT_MS = 2000;
+/**
+ * A longer time between two renewals of this node shows that another node's lease may have run out although that node lives: whatever held
+ * up this node's renewals may have held up those of others, whose beats differ by up to one interval.
+ */
+const STEADY_MS = LEASE_MS - BEAT_MS;
 
 /** The options of a lease. */
 export interface NodeLeaseOptions {
@@ -32,8 +37,8 @@ export interface NodeLeaseOptions {
 export class NodeLease implements AsyncDisposable {
   readonly #options: NodeLeaseOptions;
   #node: ServiceNode;
-  /** The monotonic time since which the lease was held without a gap. */
-  #heldSince: number;
+  /** The monotonic time since which every renewal came within {@link STEADY_MS} of the one before. */
+  #steadySince: number;
   /** The monotonic time at which the last renewal was requested. The lease lasts for at least {@link LEASE_MS} from then. */
   #renewedAt: number;
   readonly #timer: NodeJS.Timeout;
@@ -45,7 +50,7 @@ export class NodeLease implements AsyncDisposable {
     this.#options = options;
     this.#node = options.node;
     this.#renewedAt = options.clock.monotonic();
-    this.#heldSince = this.#renewedAt;
+    this.#steadySince = this.#renewedAt;
     this.#timer = setInterval(() => this.#beat(), BEAT_MS);
   }
 
@@ -84,14 +89,14 @@ export class NodeLease implements AsyncDisposable {
   }
 
   /**
-   * Renews again without waiting for the next beat, if the renewal took longer than a lease lasts. This process was then frozen, or the
-   * store was stuck, and another node may have taken over its streams.
+   * Renews again without waiting for the next beat, if a beat has passed in the meantime. This process was then frozen, or the store was
+   * stuck, and the lease has run out or soon will.
    */
   async #renewInTime(): Promise<void> {
     const { clock } = this.#options;
     const startedAt = clock.monotonic();
     await this.#renew();
-    if (clock.monotonic() - startedAt > LEASE_MS) await this.#renew();
+    if (clock.monotonic() - startedAt > BEAT_MS) await this.#renew();
   }
 
   /** Renews the lease. Never rejects: while the store is down, the next beat tries again. */
@@ -100,16 +105,19 @@ export class NodeLease implements AsyncDisposable {
     const askedAt = clock.monotonic();
     try {
       const { hadLapsed } = await store.nodes.renew(this.#node, LEASE_MS);
-      if (hadLapsed || askedAt - this.#renewedAt > LEASE_MS) {
+      // The time of the answer counts, because others see a renewal only once it is committed, and a stuck store commits late.
+      const answeredAt = clock.monotonic();
+      if (answeredAt - askedAt > LEASE_MS) throw new Error('the answer came when the renewed lease had run out again');
+      const sinceMs = answeredAt - this.#renewedAt;
+      this.#renewedAt = askedAt;
+      if (hadLapsed || sinceMs > STEADY_MS) this.#steadySince = answeredAt;
+      if (hadLapsed || sinceMs > LEASE_MS) {
         logger.warn(
           { nodeId: this.#node.id },
           'lease of this node had expired; other servers may have ended its sessions',
         );
-        // Counted from now and not from the request, because a stuck store answers late, and the others' renewals are as late.
-        this.#heldSince = clock.monotonic();
-        this.#renewedAt = this.#heldSince;
         onRegained();
-      } else this.#renewedAt = askedAt;
+      }
     } catch (error) {
       logger.debug({ err: error }, 'lease of this node not renewed');
       return;
@@ -121,15 +129,19 @@ export class NodeLease implements AsyncDisposable {
   }
 
   /**
-   * Ends what lost nodes left, but only after this node has held its own lease for as long as a lease lasts. After an outage of the
-   * database every lease has run out, and the others need that long to renew theirs. Never rejects: a later beat tries again.
+   * Ends what lost nodes left, but only after this node has renewed its own lease steadily for as long as a lease lasts. After an outage of
+   * the database every lease has run out, and the others need that long to renew theirs. Never rejects: a later beat tries again.
    */
   async #sweep(): Promise<void> {
     const { store, clock, logger } = this.#options;
-    const isDue = () => !this.#isClosed && clock.monotonic() - this.#heldSince >= LEASE_MS;
+    const isDue = () => {
+      const at = clock.monotonic();
+      return !this.#isClosed && at - this.#steadySince >= LEASE_MS && at - this.#renewedAt <= STEADY_MS;
+    };
     try {
       for (const nodeId of isDue() ? await store.nodes.lapsed() : []) {
         if (!isDue()) return;
+        if (nodeId === this.#node.id) continue;
         const sessions = await store.nodes.endSessionsOf(nodeId, clock.now());
         logger.warn({ nodeId, sessions: sessions.length }, 'node lost: its sessions are ended');
       }
