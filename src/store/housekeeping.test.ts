@@ -15,8 +15,9 @@ const clock = { now: () => ms(NOW), monotonic: () => ms(0) };
  * A store with this many rows due for deletion, which records the deletions it is asked for.
  * @param extra the number of sessions that each user has too many
  * @param webhooks methods of its webhooks
+ * @param events methods of its events
  */
-function storeOf(due: number, extra: Record<string, number> = {}, webhooks: object = {}) {
+function storeOf(due: number, extra: Record<string, number> = {}, webhooks: object = {}, events: object = {}) {
   const asked: string[] = [];
   const deleting = (what: string) => {
     let left = due;
@@ -49,7 +50,7 @@ function storeOf(due: number, extra: Record<string, number> = {}, webhooks: obje
     audit: { deleteOlder: deleting('audit') },
     idempotency: { deleteOlder: deleting('answers') },
     browserSessions: { deleteOver: async () => 0 },
-    events: { deleteOlder: deleting('events') },
+    events: { deleteOlder: deleting('events'), areAhead: async () => false, ...events },
     webhooks: {
       expire: deleting('deliveries tried'),
       deleteLog: deleting('webhook logs'),
@@ -181,6 +182,41 @@ it('disables a webhook for which too many deliveries wait, and keeps the latest 
     'failing keeps 100000',
     'failing keeps 100000',
   ]);
+});
+
+it('sets times of events back that have been ahead for a day, and begins to count anew when they were not in between', async () => {
+  const asked: string[] = [];
+  const hours: readonly (readonly [number, boolean])[] = [
+    [0, true],
+    [23, true],
+    [24, false],
+    [25, true],
+    [48, true],
+    [49, true],
+  ];
+  let round = -1;
+  const { store } = storeOf(
+    0,
+    {},
+    {},
+    {
+      areAhead: async (byMs: number) => {
+        round += 1;
+        assert.equal(byMs, 3_600_000);
+        return hours[round]?.[1] ?? false;
+      },
+      setBack: async (_: number, limit: number) => {
+        asked.push(`after ${hours[round]?.[0]} hours`);
+        return asked.length === 1 ? limit : 0;
+      },
+    },
+  );
+  const passing = { now: () => ms(NOW), monotonic: () => ms((hours[Math.min(round, 5)]?.[0] ?? 0) * 3_600_000) };
+  {
+    await using _ = new Housekeeping({ ...OPTIONS, store, clock: passing, intervalMs: 1 });
+    while (round < 6) await turn();
+  }
+  assert.deepEqual(asked, ['after 49 hours', 'after 49 hours']);
 });
 
 it('keeps only as many sessions as the quota for each user whose sessions ended, and deletes the others in batches', async () => {

@@ -2,6 +2,7 @@
  * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, deleted streams, entries of the audit log, answers
  * to repeatable requests, replaced stream keys, events, the log of webhooks, and what is left of deleted webhooks. When a user has more sessions than its quota, the oldest
  * are deleted sooner. Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
+ * What was stored while the clock of the database was ahead gets the present time.
  */
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
@@ -32,6 +33,10 @@ const DELIVERY_TRIED_MS = 3 * DAY_MS;
 const DELETED_STREAMS_KEPT_MS = 4 * DAY_MS;
 /** The most deliveries that may wait for one webhook, and the most deliveries of one webhook that are kept after they were given up. */
 const MAX_DELIVERIES = 100_000;
+
+/** How far ahead the times of events must be, and for how long, until they are set back. The clock may also be behind for a moment. */
+const AHEAD_MS = 3_600_000;
+const AHEAD_FOR_MS = DAY_MS;
 
 /** The number of rows deleted by one write. Other writes wait only a few milliseconds for it. */
 const BATCH = 500;
@@ -74,6 +79,8 @@ export class Housekeeping implements AsyncDisposable {
   #failures: unknown[] = [];
   /** When the last look at users with ended sessions began. */
   #lookedAt: Milliseconds;
+  /** The monotonic time since which events have been numbered ahead of the database's clock. */
+  #aheadSince: Milliseconds | undefined;
 
   constructor(options: HousekeepingOptions) {
     this.#options = options;
@@ -123,6 +130,7 @@ export class Housekeeping implements AsyncDisposable {
 
   async #sweepEvents(now: Milliseconds): Promise<void> {
     const { store, eventRetentionDays, webhookLogRetentionDays } = this.#options;
+    await this.#step(() => this.#setBack());
     await this.#emptyOut((limit) => store.webhooks.expire(ms(now - DELIVERY_TRIED_MS), limit));
     await this.#step(() => this.#boundDeliveries(now));
     await this.#emptyOut((limit) => store.webhooks.deleteLog(daysBefore(now, webhookLogRetentionDays), limit));
@@ -131,6 +139,22 @@ export class Housekeeping implements AsyncDisposable {
     // A delivery may be younger than its event, because it was requested again.
     await this.#emptyOut((limit) => store.webhooks.deleteWithoutEvent(limit));
     await this.#emptyOut((limit) => store.webhooks.forgetDeleted(limit));
+  }
+
+  /**
+   * Sets times back that lie ahead because the clock of the database was ahead. It waits for a day, because the clock may be behind now
+   * instead: events that get an old time by mistake would be deleted once the clock is right.
+   */
+  async #setBack(): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    if (!(await store.events.areAhead(AHEAD_MS))) {
+      this.#aheadSince = undefined;
+      return;
+    }
+    this.#aheadSince ??= clock.monotonic();
+    if (clock.monotonic() - this.#aheadSince < AHEAD_FOR_MS) return;
+    logger.warn({}, 'events were stored while the clock was ahead; their times are set back to the present');
+    await this.#inBatches((limit) => store.events.setBack(AHEAD_MS, limit));
   }
 
   /**
@@ -146,7 +170,7 @@ export class Housekeeping implements AsyncDisposable {
           const webhook = await webhooks.get(id, 'everyone');
           if (webhook !== undefined) await webhooks.disable(webhook, 'too_many_deliveries', now);
         }
-        await this.#deleteAll((limit) => webhooks.deleteDeadBeyond(id, MAX_DELIVERIES, limit));
+        await this.#inBatches((limit) => webhooks.deleteDeadBeyond(id, MAX_DELIVERIES, limit));
       }
       if (ids.length < BATCH) return;
       after = ids.at(-1)!;
@@ -159,7 +183,7 @@ export class Housekeeping implements AsyncDisposable {
     for (const id of await store.sessions.usersWithEnded(ms(this.#lookedAt - LATE_MS))) {
       const user = await store.users.get(id);
       const keep = user === undefined ? 0 : quotasOf(user, quotas).sessions;
-      if (keep > 0) await this.#deleteAll((limit) => store.sessions.deleteBeyond(id, keep, limit));
+      if (keep > 0) await this.#inBatches((limit) => store.sessions.deleteBeyond(id, keep, limit));
       if (this.#closing.signal.aborted) return;
     }
     this.#lookedAt = now;
@@ -167,7 +191,7 @@ export class Housekeeping implements AsyncDisposable {
 
   /** Runs a step of a round that deletes all rows of one kind that are due. */
   #emptyOut(deleteSome: (limit: number) => Promise<number>): Promise<void> {
-    return this.#step(() => this.#deleteAll(deleteSome));
+    return this.#step(() => this.#inBatches(deleteSome));
   }
 
   /** Runs a step of a round. One that fails must not keep the others from running. */
@@ -179,9 +203,9 @@ export class Housekeeping implements AsyncDisposable {
     }
   }
 
-  /** Deletes in batches until nothing is left, so that other writes can run between them. */
-  async #deleteAll(deleteSome: (limit: number) => Promise<number>): Promise<void> {
-    while (!this.#closing.signal.aborted && (await deleteSome(BATCH)) === BATCH);
+  /** Changes or deletes rows in batches until none is left, so that other writes can run between them. */
+  async #inBatches(changeSome: (limit: number) => Promise<number>): Promise<void> {
+    while (!this.#closing.signal.aborted && (await changeSome(BATCH)) === BATCH);
   }
 }
 

@@ -529,6 +529,17 @@ export interface Store extends AsyncDisposable {
         readonly filter: EventFilter;
       },
     ): Promise<readonly ServiceEvent[]>;
+    /**
+     * Whether events are numbered at a time more than `byMs` ahead of the database's clock. That clock was then ahead, because the times of
+     * the list never go back.
+     */
+    areAhead(byMs: number): Promise<boolean>;
+    /**
+     * Sets the times of events, deliveries and webhooks that are ahead of the database's clock to the present, at most `limit` of each kind
+     * at once, and ends leases of webhooks that would last longer than `byMs`. The order of the list stays the same. Returns a number below
+     * `limit` when nothing is left to do.
+     */
+    setBack(byMs: number, limit: number): Promise<number>;
     /** Deletes events that were numbered before a time, at most `limit` at once, the oldest first. Returns how many. */
     deleteOlder(before: Milliseconds, limit: number): Promise<number>;
   };

@@ -10,6 +10,7 @@ import { Client } from 'pg';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
+import { recoversFromClockAhead } from '#store/contract/clock-ahead.contract.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, type Query, Unchanged, UniqueViolation } from '#store/engine.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
@@ -414,6 +415,12 @@ describe('overload', () => {
     for (const error of refused) assert.ok(away(error) && !inspect(error, { depth: 9 }).includes('planted_user'));
     await waitFor(canRead, { what: 'a read' });
   });
+});
+
+it('recovers from a clock that was ahead while events were stored', async () => {
+  const url = await server.newDatabase(emptyStore);
+  await using store = await openStoreOn(url);
+  await recoversFromClockAhead(store, (sql) => server.query(sql, url));
 });
 
 it('keeps a delivery due that is made while the lease of its webhook is released', async () => {

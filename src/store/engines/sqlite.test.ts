@@ -11,6 +11,7 @@ import type { User } from '#domain/user.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { ASSET_ORDERS, type AssetFilter } from '#store/asset-store.ts';
+import { recoversFromClockAhead } from '#store/contract/clock-ahead.contract.ts';
 import { isMillraceError, PATIENT } from '#store/contract/suite.contract.ts';
 import { type Engine, type EngineOptions, Unchanged } from '#store/engine.ts';
 import { openStore } from '#store/open-store.ts';
@@ -476,6 +477,13 @@ it('queries the database again for a key, a stream or events without numbers onl
   assert.equal(await store.events.areWaiting(), true);
 });
 
+it('recovers from a clock that was ahead while events were stored', async () => {
+  const dataDir = newFolder();
+  await using store = await openIn(dataDir);
+  using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
+  await recoversFromClockAhead(store, async (sql) => beside.exec(sql));
+});
+
 it('deletes old sessions that are among any number of others with recordings', async () => {
   const dataDir = newFolder();
   await using store = await openIn(dataDir);
@@ -722,6 +730,8 @@ it('no query reads or sorts a whole table', async () => {
           }
         }
       },
+      areAhead: () => store.events.areAhead(1),
+      setBack: () => store.events.setBack(1, 5),
       deleteOlder: () => store.events.deleteOlder(ms(1), 5),
     },
     webhooks: {
@@ -823,7 +833,7 @@ it('no query reads or sorts a whole table', async () => {
     // The webhooks that were deleted a short time ago.
     /^SCAN deleted_webhooks\b.*: delete from/,
     // One row without a table.
-    /^SCAN CONSTANT ROW: (insert|select cast\(.* as time$)/,
+    /^SCAN CONSTANT ROW: (insert|update|select cast\(.* as time$)/,
   ];
   assert.deepEqual(
     scans.filter((scan) => !allowed.some((pattern) => pattern.test(scan))),

@@ -4,6 +4,7 @@
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
 import type { EventId, SessionId, StreamId, UserId } from '#domain/ids.ts';
+import type { DeliveryState } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Database, EventsTable } from '#store/database.ts';
 import type { Query } from '#store/engine.ts';
@@ -210,6 +211,54 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
 
     /** Returns a row when an event waits for its number. */
     waiting: prepare(() => db.selectFrom('events').select('position').where('sequence', 'is', null).limit(sql.lit(1))),
+
+    /** Returns a row when events are numbered at a time that is still ahead by more than `by_ms`. */
+    isAhead: prepare((args: { by_ms: number }) =>
+      db
+        .selectFrom('event_sequence')
+        .select('last')
+        .where(sql<boolean>`recorded_at > ${now} + cast(${args.by_ms} as bigint)`),
+    ),
+
+    /** Sets the times of numbered events that are ahead to the present, in the order of the list. Run `holdSequence` first. */
+    setBack: prepare((args: { limit: number }) =>
+      compilable(
+        db,
+        sql`update events set recorded_at = (select ${now}) where position in (
+          select position from events where sequence is not null and recorded_at > (select ${now})
+          order by recorded_at, sequence limit ${args.limit})`,
+      ),
+    ),
+
+    /** Sets the time at which events are numbered to the present, once no event is ahead of it. Run `setBack` first. */
+    sequenceSetBack: prepare(() =>
+      compilable(
+        db,
+        sql`update event_sequence set recorded_at = (select ${now}) where recorded_at > (select ${now}) and not exists (
+          select 1 from events where sequence is not null and recorded_at > (select ${now}))`,
+      ),
+    ),
+
+    /** Sets the times of deliveries that are ahead to the present. */
+    setDeliveriesBack: prepare((args: { state: DeliveryState; limit: number }) =>
+      compilable(
+        db,
+        sql`update webhook_deliveries set created_at = ${now}, next_at = case when next_at > ${now} then ${now} else next_at end
+        where (webhook_id, sequence) in (
+          select webhook_id, sequence from webhook_deliveries
+          where state = ${args.state} and created_at > (select ${now}) order by created_at limit ${args.limit})`,
+      ),
+    ),
+
+    /** Makes webhooks due now that are due later, and ends leases that run for longer than `by_ms`. */
+    setWebhooksBack: prepare((args: { by_ms: number }) =>
+      compilable(
+        db,
+        sql`update webhooks set due_at = case when due_at > ${now} then ${now} else due_at end,
+          leased_until = case when leased_until > ${now} + cast(${args.by_ms} as bigint) then 0 else leased_until end
+        where due_at is not null`,
+      ),
+    ),
 
     lastSequence: prepare(() => db.selectFrom('event_sequence').select(['last', 'recorded_at'])),
 

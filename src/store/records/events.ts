@@ -43,6 +43,20 @@ export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['
       return runner.all(events.page({ direction }, { ...args, limit }), eventOfRow);
     },
 
+    areAhead: async (byMs) => (await runner.one(events.isAhead({ by_ms: byMs }), () => true)) ?? false,
+
+    async setBack(byMs, limit) {
+      const changed = await runner.write([
+        events.holdSequence({}),
+        events.setBack({ limit }),
+        events.setDeliveriesBack({ state: 'pending', limit }),
+        events.setDeliveriesBack({ state: 'dead', limit }),
+        events.setWebhooksBack({ by_ms: byMs }),
+        events.sequenceSetBack({}),
+      ]);
+      return Math.max(...changed.slice(1, 4));
+    },
+
     async deleteOlder(before, limit) {
       const [deleted] = await runner.write([events.deleteOlder({ before, limit })]);
       return deleted ?? 0;
