@@ -336,6 +336,38 @@ describe('an outage', () => {
     await waitFor(() => things(engine).then(Boolean, () => false), { what: 'reads' });
   });
 
+  it('of commits only, however long, costs the server no more connections, and no read', async () => {
+    const databaseUrl = new Secret(await own.newDatabase());
+    await using engine = await openPostgres(await optionsOf({ databaseUrl, writeTimeoutMs: 200 }));
+    await own.query('create table things (id text primary key, n bigint not null)', databaseUrl.reveal());
+    // Commits wait for a standby that does not exist, as for one that is being restarted.
+    const follow = async (standby: string) => {
+      await own.query(`alter system set synchronous_standby_names = '${standby}'`);
+      await own.query('select pg_reload_conf()');
+    };
+    const waiting = async () =>
+      (await own.query("select 1 from pg_stat_activity where wait_event = 'SyncRep'", databaseUrl.reveal())).length;
+    const writeMany = async () => {
+      const writes = Array.from({ length: 12 }, () => engine.write([insert(String(Math.random()))]));
+      return Promise.allSettled(writes);
+    };
+    await follow('nobody');
+    try {
+      const areStuck = async () => (await writeMany()) && (await waiting()) >= 8;
+      await waitFor(areStuck, { what: 'the commits of all connections to wait' });
+      for (let round = 0; round < 4; round += 1) {
+        const outcomes = await writeMany();
+        assert.ok(outcomes.every((each) => each.status === 'rejected' && awayOrUnknown(each.reason)));
+        assert.equal(await waiting(), 8);
+      }
+      await waitFor(() => things(engine).then(Boolean, () => false), { what: 'a read' });
+    } finally {
+      await follow('');
+    }
+    await waitFor(() => engine.write([insert('last')]).then(Boolean, () => false), { what: 'writes' });
+    await waitFor(async () => (await waiting()) === 0, { what: 'the commits that waited' });
+  });
+
   it('does not keep the engine from closing', async () => {
     const databaseUrl = new Secret(await own.newDatabase());
     const engine = await openPostgres(await optionsOf({ databaseUrl, closeTimeoutMs: 50 }));

@@ -59,6 +59,13 @@ export class Lane {
   readonly #outages: OutageLog;
   readonly #backoff = new Backoff({ firstMs: 50, maxMs: 1000 });
   readonly #pool: Pool;
+  /** The processes of the server for the connections of the pool. */
+  readonly #backends = new WeakMap<ClientBase, number>();
+  /**
+   * The processes of the server for connections that were closed before their answer, as far as they are known to be at work. A process
+   * whose commit waits for a standby or for the disk does not notice that its connection is closed, and has no time limit.
+   */
+  readonly #abandoned = new Set<number>();
   /** The functions that reject the running calls. */
   readonly #pending = new Set<(error: Error) => void>();
   /** The monotonic time before which no new connection is tried. */
@@ -77,7 +84,7 @@ export class Lane {
       connectionTimeoutMillis: options.timeoutMs,
       idleTimeoutMillis: IDLE_MS,
       // The pool waits for the returned promise, although its type does not say so.
-      onConnect: ((client) => setUp(client, options.timeoutMs)) as (client: ClientBase) => void,
+      onConnect: ((client) => this.#setUp(client)) as (client: ClientBase) => void,
     });
     // A connection that breaks while it is in use fails its call. Without a listener, its error event would end the process.
     this.#pool.on('connect', (client) => client.on('error', () => {}));
@@ -146,12 +153,30 @@ export class Lane {
     } catch (error) {
       const keep = error instanceof Unchanged || failureOf(error).isConnectionUsable;
       client.release(!keep);
-      // A regular close would wait for an answer that may never come.
-      if (!keep) client.connection.stream.destroy();
+      if (!keep) {
+        this.#abandoned.add(this.#backends.get(client)!);
+        // A regular close would wait for an answer that may never come.
+        client.connection.stream.destroy();
+      }
       throw isCommitting && !(error instanceof Unchanged) && !isRefusal(error)
         ? new Unanswered(reasonOf(error))
         : error;
     }
+  }
+
+  /**
+   * Sets up a new connection, if the server still has a place for it. The places of abandoned connections are free only when the server's
+   * processes have finished, or a server whose commits are stuck would get new connections until it has none left for anybody.
+   */
+  async #setUp(client: ClientBase): Promise<void> {
+    const { connections, timeoutMs } = this.#options;
+    const asked = [...this.#abandoned];
+    const { backend, busy } = await setUp(client, timeoutMs, asked);
+    for (const each of asked) if (!busy.includes(each)) this.#abandoned.delete(each);
+    if (busy.length + this.#pool.totalCount > connections) {
+      throw new Away('earlier calls are still waiting for the server');
+    }
+    this.#backends.set(client, backend);
   }
 
   async #connected(aborted: Promise<never>): Promise<PoolClient> {

@@ -13,14 +13,31 @@ const SETUP = `select
   set_config('idle_in_transaction_session_timeout', $1, false),
   set_config('synchronous_commit', case current_setting('synchronous_commit') when 'off' then 'on'
     else current_setting('synchronous_commit') end, false),
-  pg_is_in_recovery() as "isStandby"`;
+  pg_is_in_recovery() as "isStandby",
+  pg_backend_pid() as backend,
+  array(select pid from pg_stat_activity where pid = any ($2::int[]) and state <> 'idle') as busy`;
+
+/** The facts about a new connection. */
+export interface NewConnection {
+  /** The id of the server's process for this connection. */
+  readonly backend: number;
+  /** Those of `abandoned` that are still at work. */
+  readonly busy: readonly number[];
+}
 
 /**
  * Sets up a new connection.
  * @param timeoutMs the time after which the server aborts a query, or a transaction in which no query is sent
+ * @param abandoned processes of the server for connections that were closed before their answer
  * @throws {Away} on a standby, because its data may be older than what was committed
  */
-export async function setUp(client: ClientBase, timeoutMs: number): Promise<void> {
-  const { rows } = await client.query<{ isStandby: 0 | 1 }>(SETUP, [String(timeoutMs)]);
-  if (rows[0]?.isStandby === 1) throw new Away('the server is a standby');
+export async function setUp(
+  client: ClientBase,
+  timeoutMs: number,
+  abandoned: readonly number[] = [],
+): Promise<NewConnection> {
+  const { rows } = await client.query<NewConnection & { isStandby: 0 | 1 }>(SETUP, [String(timeoutMs), abandoned]);
+  const { isStandby, backend, busy } = rows[0]!;
+  if (isStandby === 1) throw new Away('the server is a standby');
+  return { backend, busy };
 }
