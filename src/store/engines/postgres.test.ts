@@ -509,6 +509,39 @@ describe('opening', () => {
     assert.equal(new Set(done.map(({ name }) => name)).size, done.length);
   });
 
+  it('waits for another server and migrates, whatever time limits the role or the database has', async () => {
+    const url = await server.newDatabase();
+    const name = new URL(url).pathname.slice(1);
+    const known = await server.query("select 1 from pg_settings where name = 'transaction_timeout'");
+    const limits = ['statement_timeout', 'idle_in_transaction_session_timeout'];
+    if (known.length > 0) limits.push('transaction_timeout');
+    const other = new Client({ connectionString: url });
+    await other.connect();
+    try {
+      // The lock of a process that is opening the database.
+      await other.query('select pg_advisory_lock($1, $2)', [0x6d_69_6c_6c, 1]);
+      for (const limit of limits) await server.query(`alter database ${name} set ${limit} = '1s'`);
+      const opening = openStore({
+        dataDir: newFolder(),
+        databaseUrl: new Secret(url),
+        exclusive: false,
+        logger: silentLogger,
+      });
+      let failure: unknown;
+      opening.catch((error: unknown) => {
+        failure = error;
+      });
+      const waits = `select 1 from pg_stat_activity where datname = '${name}' and wait_event = 'advisory'
+        and clock_timestamp() - query_start > interval '1500ms'`;
+      const waited = async () => failure !== undefined || (await server.query(waits)).length > 0;
+      await waitFor(waited, { what: 'the second process to wait' });
+      await other.query('select pg_advisory_unlock_all()');
+      await (await opening)[Symbol.asyncDispose]();
+    } finally {
+      await other.end();
+    }
+  });
+
   it('makes names in a database of an older version searchable, in every alphabet', async () => {
     const databaseUrl = new Secret(await server.newDatabase());
     const names = ['Ärger', 'plain', ...Array.from({ length: 600 }, (_, n) => `Übung ${n}`)];

@@ -20,6 +20,13 @@ const RETRY_MS = 500;
 /** Milliseconds that another process may take to update the schema. Creating an index on a large table takes minutes. */
 const OPENING_TIMEOUT_MS = 300_000;
 
+/**
+ * Disables the time limits that the role or the database may have, because a migration may take minutes. The regular connections set limits
+ * of their own. `transaction_timeout` exists since PostgreSQL 17.
+ */
+const NO_LIMITS = `select set_config(name, '0', false) from pg_settings where name in
+  ('statement_timeout', 'transaction_timeout', 'idle_in_transaction_session_timeout', 'idle_session_timeout')`;
+
 /** The oldest version that was still maintained when this was written. */
 const MIN_VERSION = 140_000;
 
@@ -74,6 +81,7 @@ async function connected(target: Target): Promise<Client> {
     client.on('error', () => {});
     try {
       await client.connect();
+      await client.query(NO_LIMITS);
       return client;
     } catch (error) {
       client.connection.stream.destroy();
