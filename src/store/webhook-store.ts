@@ -47,8 +47,8 @@ export interface WebhookStore {
 
   /** Leases webhooks with due deliveries. Returns all that this process has leased, or none when there was nothing new. */
   claimDue(options: { readonly leaseMs: number; readonly limit: number }): Promise<readonly Webhook[]>;
-  /** Extends all leases of this process. */
-  renewLeases(leaseMs: number): Promise<void>;
+  /** Extends all leases of this process. Returns the webhooks that it still has leased: another process may have some of them by now. */
+  renewLeases(leaseMs: number): Promise<readonly WebhookId[]>;
   /** Releases a lease. */
   release(id: WebhookId): Promise<void>;
   /** Milliseconds until a webhook can be leased. Undefined while nothing waits. */

@@ -9,6 +9,7 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { someWebhook } from '#test/support/sample-records.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Sender, Sent } from './sender.ts';
 
@@ -23,8 +24,16 @@ const someEvent = (): ServiceEvent => ({
   payload: { webhookId: newWebhookId() },
 });
 
-/** A dispatcher without deliveries. @param post sends what is sent again @param webhooks methods of the store's webhooks */
-function setUp(post: Sender['post'] = () => assert.fail('there is no event'), webhooks: object = {}): Dispatcher {
+/**
+ * A dispatcher without deliveries.
+ * @param post sends what is sent again
+ * @param webhooks methods of the store's webhooks
+ */
+function setUp(
+  post: Sender['post'] = () => assert.fail('there is no event'),
+  webhooks: object = {},
+  leaseMs = 30_000,
+): Dispatcher {
   const store = {
     listen: () => ({ [Symbol.dispose]: () => {} }),
     streams: { getMany: async () => [] },
@@ -37,6 +46,7 @@ function setUp(post: Sender['post'] = () => assert.fail('there is no event'), we
     clock: systemClock,
     logger: silentLogger,
     metrics: createMetrics(),
+    leaseMs,
   });
 }
 
@@ -86,3 +96,46 @@ test('a lease whose release fails is released a moment later, while another webh
   assert.equal(releases, 2);
   isOver.resolve(undefined);
 });
+
+for (const [what, renewLeases] of [
+  ['that another process has leased in the meantime', async () => []],
+  ['whose lease could not be renewed in time', async () => Promise.reject(new MillraceError('store_unavailable', ''))],
+] as const) {
+  test(`nothing more is sent to a webhook ${what}`, { timeout: 60_000 }, async () => {
+    const webhook = someWebhook(newUserId());
+    const released = Promise.withResolvers<void>();
+    let sequence = 0;
+    let isDue = true;
+    const sent: number[] = [];
+    const post: Sender['post'] = async () => {
+      sent.push(sequence);
+      return { statusCode: 204, retryAfter: undefined, body: Buffer.alloc(0), durationMs: 1, error: undefined };
+    };
+    await using _ = setUp(
+      post,
+      {
+        nextDueInMs: async () => (isDue ? 0 : undefined),
+        claimDue: async () => {
+          isDue = false;
+          return [webhook];
+        },
+        get: async () => webhook,
+        // There is always more to deliver.
+        due: async () => {
+          await new Promise(setImmediate);
+          sequence += 1;
+          return [{ event: { ...someEvent(), sequence }, attempts: 0, ageMs: 0 }];
+        },
+        record: async () => {},
+        renewLeases,
+        release: async () => released.resolve(),
+      },
+      400,
+    );
+    await released.promise;
+    const count = sent.length;
+    assert.ok(count > 0);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise(setImmediate);
+    assert.equal(sent.length, count);
+  });
+}

@@ -157,13 +157,14 @@ export class Dispatcher implements AsyncDisposable {
   async #claim(): Promise<boolean> {
     const limit = MAX_QUEUES - this.#queues.size;
     if (limit <= 0) return false;
+    const leasedUntil = this.#options.clock.monotonic() + this.#leaseMs;
     const claimed = await this.#options.store.webhooks.claimDue({ leaseMs: this.#leaseMs, limit });
     const begun = claimed.filter(({ id }) => !this.#queues.has(id));
-    for (const { id } of begun) this.#begin(id);
+    for (const { id } of begun) this.#begin(id, leasedUntil);
     return begun.length > 0;
   }
 
-  #begin(id: WebhookId): void {
+  #begin(id: WebhookId, leasedUntil: number): void {
     const { store, clock, logger } = this.#options;
     const queue = new WebhookQueue(id, {
       store,
@@ -174,9 +175,10 @@ export class Dispatcher implements AsyncDisposable {
       logger,
       closing: this.#closing.signal,
       signal: this.#stopping.signal,
+      leasedUntil,
     });
     this.#queues.set(id, queue);
-    this.#renewal ??= setInterval(() => this.#renew(), (RENEW_EVERY_MS * this.#leaseMs) / LEASE_MS).unref();
+    this.#renewal ??= setInterval(() => void this.#renew(), (RENEW_EVERY_MS * this.#leaseMs) / LEASE_MS).unref();
     const running = this.#deliver(id, queue);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
@@ -215,10 +217,17 @@ export class Dispatcher implements AsyncDisposable {
     }
   }
 
-  #renew(): void {
-    this.#options.store.webhooks.renewLeases(this.#leaseMs).catch((error: unknown) => {
-      this.#options.logger.debug({ err: error }, 'leases of webhooks not renewed');
-    });
+  /** Renews the leases, and ends the queues whose webhook another process has leased, after this one was frozen or its store was stuck. */
+  async #renew(): Promise<void> {
+    const { store, clock, logger } = this.#options;
+    const queues = [...this.#queues];
+    const leasedUntil = clock.monotonic() + this.#leaseMs;
+    try {
+      const leased = new Set(await store.webhooks.renewLeases(this.#leaseMs));
+      for (const [id, queue] of queues) queue.renewed(leased.has(id) ? leasedUntil : 0);
+    } catch (error) {
+      logger.debug({ err: error }, 'leases of webhooks not renewed');
+    }
   }
 
   /** Waits until something may be due. @param inMs the result of `nextDueInMs` */

@@ -17,11 +17,17 @@ interface Due {
 const WEBHOOK = { userId: 'user', disabled: undefined };
 const due = (sequence: number): Due => ({ event: { sequence } });
 
-/** A queue. @param send makes an attempt, whose answer has the status 200 @param next what follows from each attempt */
+/**
+ * A queue.
+ * @param send makes an attempt, whose answer has the status 200
+ * @param next what follows from each attempt
+ * @param leasedUntil a monotonic time
+ */
 function queueOn(
   webhooks: object,
   send: (sequence: number, webhook: Webhook) => Promise<void> | void,
   next: 'delivered' | 'gone' = 'delivered',
+  leasedUntil = Number.POSITIVE_INFINITY,
 ): WebhookQueue {
   const deliverer = {
     withStreams: async (found: readonly object[]) => found,
@@ -40,6 +46,7 @@ function queueOn(
     logger: silentLogger,
     closing: signal,
     signal,
+    leasedUntil,
   });
 }
 
@@ -190,4 +197,26 @@ test('a 410 disables the webhook only while it has the URL that gave this answer
   };
   await queueOn(webhooks, send, 'gone').run();
   assert.deepEqual(disabled, ['old']);
+});
+
+test('a queue begins no new attempt once its lease is over, and goes on if the lease is renewed before', async () => {
+  const pending = new Set([1, 2, 3, 4]);
+  const sent: number[] = [];
+  const webhooks = {
+    due: async () => Array.from(pending, due),
+    record: async (_id: WebhookId, outcomes: readonly DeliveryOutcome[]) => {
+      for (const { sequence } of outcomes) pending.delete(sequence);
+    },
+  };
+  const send = (sequence: number) => {
+    sent.push(sequence);
+    if (sequence === 2) queue.renewed(0);
+  };
+  const queue = queueOn(webhooks, send, 'delivered', 0);
+  await queue.run();
+  assert.equal(sent.length, 0);
+  queue.renewed(Number.POSITIVE_INFINITY);
+  await queue.run();
+  assert.deepEqual(sent, [1, 2]);
+  assert.deepEqual([...pending], [3, 4]);
 });

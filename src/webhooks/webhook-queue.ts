@@ -42,6 +42,8 @@ export interface WebhookQueueOptions {
   readonly closing: AbortSignal;
   /** Aborts when the process stops. Attempts in progress are abandoned and repeated later. */
   readonly signal: AbortSignal;
+  /** The monotonic time until which the webhook is leased. */
+  readonly leasedUntil: number;
 }
 
 /** The deliveries of one webhook. */
@@ -59,10 +61,20 @@ export class WebhookQueue {
   #disabled: Webhook | undefined;
   #wake: () => void = () => {};
   #isWoken = false;
+  #leasedUntil: number;
 
   constructor(id: WebhookId, options: WebhookQueueOptions) {
     this.#id = id;
     this.#options = options;
+    this.#leasedUntil = options.leasedUntil;
+  }
+
+  /**
+   * Notes until when the webhook is leased. Once that has passed, another process may deliver to it, and no new attempt begins here.
+   * @param leasedUntil a monotonic time; in the past when another process has the lease
+   */
+  renewed(leasedUntil: number): void {
+    this.#leasedUntil = leasedUntil;
   }
 
   /** Notes that there may be more to deliver. */
@@ -72,7 +84,7 @@ export class WebhookQueue {
     this.#wake();
   }
 
-  /** Delivers until nothing is due or the process stops, and stores the results. Throws the errors of the store. */
+  /** Delivers until nothing is due, the lease is over or the process stops, and stores the results. Throws the errors of the store. */
   async run(): Promise<void> {
     try {
       for (;;) {
@@ -114,9 +126,10 @@ export class WebhookQueue {
 
   /** Reads the webhook as it is now. Undefined when nothing may be sent to it any more. */
   async #receiving(): Promise<Webhook | undefined> {
-    const { store, closing } = this.#options;
+    const { store, clock, closing } = this.#options;
     const webhook = await store.webhooks.get(this.#id, 'everyone');
-    const isOver = closing.aborted || this.#gone !== undefined || webhook?.disabled !== undefined;
+    const isLeased = clock.monotonic() < this.#leasedUntil;
+    const isOver = closing.aborted || !isLeased || this.#gone !== undefined || webhook?.disabled !== undefined;
     this.#disabled = webhook?.disabled === undefined || webhook.disabled.reason === 'user' ? undefined : webhook;
     return isOver ? undefined : webhook;
   }

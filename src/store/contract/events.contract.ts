@@ -212,6 +212,8 @@ function deliveries(fixture: Fixture): void {
     const claims = await Promise.all([claim(), claim(), claim()]);
     const claimed = new Set(claims.flat());
     for (const { id } of hears) assert.ok(claimed.has(id));
+    const renewed = await store.webhooks.renewLeases(60_000);
+    for (const { id } of hears) assert.ok(renewed.includes(id));
     for (const { id } of hears) {
       const due = await store.webhooks.due(id, 10);
       assert.equal(due.length, 1);
@@ -270,6 +272,7 @@ function deliveries(fixture: Fixture): void {
     assert.equal(rows.length, 2);
     assert.equal((await store.webhooks.get(webhook.id, 'everyone'))?.lastFailure?.error, 'The attempt failed.');
     await store.webhooks.release(webhook.id);
+    assert.ok(!(await store.webhooks.renewLeases(60_000)).includes(webhook.id));
     assert.ok(!(await claim()).includes(webhook.id), 'the next attempt is due in an hour');
   });
 

@@ -171,6 +171,10 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       webhooks.where('lease', '=', args.lease).where(sql<boolean>`lease <> ''`),
     ),
 
+    leasedIds: prepare((args: { lease: string }) =>
+      db.selectFrom('webhooks').select('id').where('lease', '=', args.lease).where(sql<boolean>`lease <> ''`),
+    ),
+
     /**
      * Releases a webhook and sets when there is something to do for it again. Run `hold` first. A webhook that its user disabled waits until
      * it is enabled. One that the server disabled may have deliveries that have not been given up yet.

@@ -93,6 +93,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
 
     async renewLeases(leaseMs) {
       await runner.write([webhooks.renew({ lease, lease_ms: leaseMs })]);
+      return runner.all(webhooks.leasedIds({ lease }), ({ id }) => id);
     },
 
     async release(id) {
