@@ -25,6 +25,17 @@ export interface DeliveryOutcome {
     | { readonly type: 'dead' };
 }
 
+/** A delivery that is due. */
+export interface StoredDelivery {
+  readonly event: ServiceEvent;
+  /** The number of earlier attempts since the delivery was created or requested again. */
+  readonly attempts: number;
+  /** The time since then. */
+  readonly ageMs: number;
+  /** Whether it was requested again. */
+  readonly isRepeated: boolean;
+}
+
 /** URLs that events are sent to. A process delivers to a webhook while it holds the webhook's lease. Leases end with the process. */
 export interface WebhookStore {
   /** Creates a webhook. @throws {MillraceError} `quota_exceeded` */
@@ -53,11 +64,8 @@ export interface WebhookStore {
   release(id: WebhookId): Promise<void>;
   /** Milliseconds until a webhook can be leased. Undefined while nothing waits. */
   nextDueInMs(): Promise<number | undefined>;
-  /** The due deliveries, beginning with the one that has waited longest. `ageMs` is the time since the delivery was created. */
-  due(
-    id: WebhookId,
-    limit: number,
-  ): Promise<readonly { readonly event: ServiceEvent; readonly attempts: number; readonly ageMs: number }[]>;
+  /** The due deliveries, beginning with the one that has waited longest. */
+  due(id: WebhookId, limit: number): Promise<readonly StoredDelivery[]>;
   /** Stores the results of attempts at deliveries to one webhook, with their entries in the log, which keeps about the latest 10,000. */
   record(id: WebhookId, outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Stores the results of attempts like `record`, but without entries in the log, for when the store refuses an entry. */

@@ -2,12 +2,11 @@
  * Makes attempts at deliveries: builds the request, sends it, and decides what happens to the delivery.
  */
 import { MillraceError } from '#domain/errors.ts';
-import type { ServiceEvent } from '#domain/events.ts';
 import { newWebhookLogId } from '#domain/ids.ts';
 import { LOGGED_REQUEST_BYTES, secretsOf, type Webhook, type WebhookLog } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
-import type { DeliveryOutcome } from '#store/webhook-store.ts';
+import type { DeliveryOutcome, StoredDelivery } from '#store/webhook-store.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { requestBody } from './request-body.ts';
 import { type NextStep, nextStep, type RetryLimits, retryAfterOf } from './retry-schedule.ts';
@@ -19,11 +18,7 @@ import type { PresentStream, Resending } from './webhooks.ts';
 const HEADERS = { 'content-type': 'application/json', 'user-agent': 'millrace' };
 
 /** A delivery that is due. */
-export interface DueDelivery {
-  readonly event: ServiceEvent;
-  /** The number of earlier attempts. */
-  readonly attempts: number;
-  readonly ageMs: number;
+export interface DueDelivery extends StoredDelivery {
   /** The event's stream in the form for receivers. */
   readonly stream: object | undefined;
 }
@@ -71,11 +66,11 @@ export class Deliverer implements Resending {
   /** Makes one attempt. @throws the reason of `signal` when it aborts; the attempt does not count then */
   async attempt(webhook: Webhook, due: DueDelivery, signal: AbortSignal): Promise<Attempt> {
     const { sender, clock, metrics, limits, publicUrl, random = Math.random } = this.#options;
-    const { event, attempts } = due;
+    const { event, attempts, isRepeated } = due;
     const at = clock.now();
     const body = requestBody(event, webhook.id, due.stream, at, publicUrl);
     const headers = { ...HEADERS, ...signatureHeaders({ id: event.id, at, body }, secretsOf(webhook, at)) };
-    if (attempts === 0) metrics.webhookDelay.observe(Math.max(0, at - event.at) / 1000);
+    if (attempts === 0 && !isRepeated) metrics.webhookDelay.observe(Math.max(0, at - event.at) / 1000);
 
     const sent = await sender.post(webhook.url, { userId: webhook.userId, headers, body, signal });
     const { statusCode, durationMs } = sent;
@@ -109,7 +104,7 @@ export class Deliverer implements Resending {
     if (event === undefined) {
       throw new MillraceError('not_found', 'The event of this entry has been deleted, so it cannot be sent again.');
     }
-    const [due] = await this.withStreams([{ event, attempts: entry.attempt, ageMs: 0 }]);
+    const [due] = await this.withStreams([{ event, attempts: entry.attempt, ageMs: 0, isRepeated: true }]);
     return (await this.attempt(webhook, due!, new AbortController().signal)).outcome;
   }
 }

@@ -124,7 +124,7 @@ for (const [what, renewLeases] of [
         due: async () => {
           await new Promise(setImmediate);
           sequence += 1;
-          return [{ event: { ...someEvent(), sequence }, attempts: 0, ageMs: 0 }];
+          return [{ event: { ...someEvent(), sequence }, attempts: 0, ageMs: 0, isRepeated: false }];
         },
         record: async () => {},
         renewLeases,

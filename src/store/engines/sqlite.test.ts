@@ -484,6 +484,29 @@ it('recovers from a clock that was ahead while events were stored', async () => 
   await recoversFromClockAhead(store, async (sql) => beside.exec(sql));
 });
 
+it('tells a delivery that was requested again from one that is as old as its event', async () => {
+  const dataDir = newFolder();
+  await using store = await openIn(dataDir);
+  const user = await store.users.ensure(someUser());
+  const webhook = someWebhook(user.id, { events: ['stream.created'] });
+  await store.webhooks.create(webhook, someReceipt());
+  const add = async () => {
+    await store.streams.create(someStream(user.id), someReceipt());
+    await store.events.number(10);
+  };
+  await add();
+  using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
+  beside.exec(`update events set recorded_at = recorded_at - 3600000;
+    update webhook_deliveries set created_at = created_at - 3600000, attempts = 1`);
+  const areRepeated = async () => (await store.webhooks.due(webhook.id, 10)).map(({ isRepeated }) => isRepeated);
+  assert.deepEqual(await areRepeated(), [false]);
+  await store.webhooks.resendSince(webhook.id, ms(0), someReceipt());
+  await store.webhooks.resendSome((await store.webhooks.get(webhook.id, user.id))!, 10);
+  assert.deepEqual(await areRepeated(), [true]);
+  await add();
+  assert.deepEqual(new Set(await areRepeated()), new Set([false, true]));
+});
+
 it('deletes old sessions that are among any number of others with recordings', async () => {
   const dataDir = newFolder();
   await using store = await openIn(dataDir);

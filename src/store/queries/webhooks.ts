@@ -2,7 +2,7 @@
  * Queries on webhooks, their deliveries and their log.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { DisabledReason, EventType, ServiceEvent, WebhookEventType } from '#domain/events.ts';
+import type { DisabledReason, EventType, WebhookEventType } from '#domain/events.ts';
 import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import type { PreviousSecret, Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
@@ -16,7 +16,7 @@ import type {
   WebhooksTable,
 } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import type { WebhookChange } from '#store/webhook-store.ts';
+import type { StoredDelivery, WebhookChange } from '#store/webhook-store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { eventOfRow } from './events.ts';
 import { type RangeArgs, rangeConditions } from './lists.ts';
@@ -575,13 +575,20 @@ export function deliveryOfRow(
   };
 }
 
+/** The longest time between the number of an event and its deliveries, which are created by the same write. */
+const SAME_WRITE_MS = 60_000;
+
 /** Makes a due delivery from a row. */
-export function dueOfRow(row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number }): {
-  readonly event: ServiceEvent;
-  readonly attempts: number;
-  readonly ageMs: number;
-} {
-  return { event: eventOfRow(row), attempts: row.attempts, ageMs: row.age_ms };
+export function dueOfRow(
+  row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number; created_at: Milliseconds },
+): StoredDelivery {
+  return {
+    event: eventOfRow(row),
+    attempts: row.attempts,
+    ageMs: row.age_ms,
+    // A repetition begins with a new time of creation.
+    isRepeated: row.recorded_at !== null && row.created_at - row.recorded_at > SAME_WRITE_MS,
+  };
 }
 
 /** Makes the row of an entry of the log. */
