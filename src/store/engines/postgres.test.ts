@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -447,6 +447,25 @@ describe('overload', () => {
     for (const error of refused) assert.ok(away(error) && !inspect(error, { depth: 9 }).includes('planted_user'));
     await waitFor(canRead, { what: 'a read' });
   });
+});
+
+it('shows new events to readers who have passed what a promoted standby lacks, after the documented statement', async () => {
+  const documented = readFileSync(join(import.meta.dirname, '../../../docs/4-operations.md'), 'utf8');
+  const raise = /run `(update event_sequence [^`]+)`/.exec(documented)?.[1];
+  assert.ok(raise !== undefined);
+  const url = await server.newDatabase(emptyStore);
+  await using store = await openStoreOn(url);
+  const user = await store.users.ensure(someUser());
+  const add = async (count: number) => {
+    for (let n = 0; n < count; n += 1) await store.streams.create(someStream(user.id), someReceipt());
+    await store.events.number(10);
+  };
+  await add(4);
+  const after = await store.events.last();
+  await server.query('delete from events where sequence > 2; update event_sequence set last = 2', url);
+  await server.query(raise, url);
+  await add(1);
+  assert.equal((await store.events.list(user.id, { limit: 10, direction: 'asc', after, filter: {} })).length, 1);
 });
 
 it('recovers from a clock that was ahead while events were stored', async () => {
