@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import type { ServiceEvent } from '#domain/events.ts';
 import { newEventId, newUserId, newWebhookId, type UserId } from '#domain/ids.ts';
-import { newSharedSecret, type Webhook, type WebhookLog } from '#domain/webhook.ts';
+import type { WebhookLog } from '#domain/webhook.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
@@ -60,10 +60,8 @@ test('a dispatcher that has closed leaves no timer that would keep its process a
 test('a user may send twenty events again at the same time, however slow the receiver is, and others are not affected', async () => {
   const answer = Promise.withResolvers<Sent>();
   await using dispatcher = setUp(() => answer.promise);
-  const resend = (userId: UserId) => {
-    const webhook = { id: newWebhookId(), userId, url: 'https://example.com/', sharedSecret: newSharedSecret() };
-    return dispatcher.resending.resend(webhook as Webhook, { eventId: newEventId(), attempt: 1 } as WebhookLog);
-  };
+  const resend = (userId: UserId) =>
+    dispatcher.resending.resend(someWebhook(userId), { eventId: newEventId(), attempt: 1 } as WebhookLog);
   const [ann, bob] = [newUserId(), newUserId()];
   const sent = Promise.allSettled([...Array.from({ length: 22 }, () => resend(ann)), resend(bob)]);
   answer.resolve({ statusCode: 204, retryAfter: undefined, body: Buffer.alloc(0), durationMs: 1, error: undefined });
