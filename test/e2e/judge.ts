@@ -162,11 +162,10 @@ export function assertMedia(viewing: Viewing): number {
   const runs = runsOf(viewing);
   // A playlist lists no parts once it has ended, so the last parts of the session may never have been listed.
   const endingFrom = seenSegments(viewing).at(-2)?.msn ?? 0;
-  // Parts are listed for three target durations, so a viewer that was held up for longer may have missed some.
-  const listedForMs = 3000 * readMediaPlaylist(viewing.reloads[0]!.text).targetDurationS;
-  const hasMissed = viewing.reloads.some(
-    ({ atMs }, index) => atMs - viewing.reloads[Math.max(0, index - 1)]!.atMs > listedForMs / 2,
-  );
+  // Parts are listed for three target durations, so a viewer that was held up may have missed some. When answers came does not show it,
+  // because an answer may have been made long before it was read.
+  const newest = viewing.reloads.map(({ text }) => readMediaPlaylist(text).segments.at(-1)?.msn ?? 0);
+  const hasMissed = newest.some((msn, index) => msn - newest[Math.max(0, index - 1)]! > 1);
   for (const run of runs) {
     let endTicks: number | undefined;
     for (const segment of run) {
