@@ -6,13 +6,13 @@ import { LRUCache } from 'lru-cache';
 import { MillraceError } from '#domain/errors.ts';
 import type { MediaPath } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
-import { FairTurns } from '#lib/fair-turns.ts';
 import { atMostEntries } from '#lib/lru-limit.ts';
-import { type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
+import { type ObjectHead, type ObjectStore, ObjectStoreError } from '#objects/objects.ts';
 import type { MovieFile, MovieRequest } from '#recording/movie-file.ts';
-import { readStoredIndex } from '#recording/storage/stored-index.ts';
+import { headOfIndex, readIndexFrom } from '#recording/storage/stored-index.ts';
 import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
-import type { ReadAnswers } from './protocol.ts';
+import { IndexTurns } from './index-turns.ts';
+import type { ReadAnswers, StoredFiles } from './protocol.ts';
 import type { LocalFileReader, RecordingFileReader } from './reader.ts';
 
 /** The size of a block. At AWS, a GET costs as much as storing a megabyte for half a day. It takes some 50 ms. */
@@ -23,14 +23,15 @@ const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
 const MAX_SIZES = 20_000;
 /** The most blocks that are fetched at the same time. Further reads are refused, so that memory stays bounded while the bucket hangs. */
 const MAX_FETCHES = 128;
+/** An index up to this size is short. It is that of some 50 minutes with six renditions. */
+const SHORT_INDEX_BYTES = 4 * 1024 * 1024;
+/** The most short indexes that are fetched and parsed at the same time, and the most requests that look up how large an index is. */
+const MAX_SHORT_INDEXES = 16;
 /**
- * The most indexes that are fetched and parsed at the same time. That of a day may have 105 MiB, of which this process has one copy, either
- * in the main thread or in the thread that parses it.
+ * The most other indexes that are fetched and parsed at the same time. That of a day may have 105 MiB, of which this process has one copy,
+ * either in the main thread or in the thread that parses it. Through a slow link, it takes minutes.
  */
-const MAX_INDEXES = 2;
-/** The most requests that wait for an index, and for how long. Further ones are refused. */
-const MAX_WAITING = 200;
-const LONGEST_WAIT_MS = 15_000;
+const MAX_LONG_INDEXES = 2;
 
 /**
  * How long the index of a recording that has not ended is used before it is read again. The machine that wrote it is away, perhaps for
@@ -44,6 +45,8 @@ export interface BucketFileReaderOptions {
   readonly local: LocalFileReader;
   readonly bucket: ObjectStore;
   readonly clock: Clock;
+  /** The size up to which an index is short, so that it waits for no long one. By default 4 MiB. */
+  readonly shortIndexBytes?: number;
 }
 
 type Found = NonNullable<ReadAnswers['index']>;
@@ -59,22 +62,17 @@ export class BucketFileReader implements RecordingFileReader {
   readonly #unfinished = new LRUCache<MediaPath, Found & { readonly at: number }>(atMostEntries(MAX_UNFINISHED));
   readonly #clock: Clock;
   readonly #sizes = new LRUCache<string, number>(atMostEntries(MAX_SIZES));
-  readonly #turns: FairTurns;
-  /** Recordings whose indexes are being fetched and parsed. */
-  readonly #reading = new Map<MediaPath, Promise<void>>();
+  readonly #shortIndexBytes: number;
+  readonly #shortTurns = new IndexTurns(MAX_SHORT_INDEXES, tooManyIndexes);
+  readonly #longTurns = new IndexTurns(MAX_LONG_INDEXES, tooManyIndexes);
   /** Blocks that are being fetched, for all that wait for them. */
   readonly #fetches = new Map<string, Promise<Uint8Array>>();
 
-  constructor({ local, bucket, clock }: BucketFileReaderOptions) {
+  constructor({ local, bucket, clock, shortIndexBytes = SHORT_INDEX_BYTES }: BucketFileReaderOptions) {
     this.#local = local;
     this.#clock = clock;
     this.#bucket = bucket;
-    this.#turns = new FairTurns({
-      atOnce: MAX_INDEXES,
-      waiting: MAX_WAITING,
-      longestWaitMs: LONGEST_WAIT_MS,
-      refusal: tooMany,
-    });
+    this.#shortIndexBytes = shortIndexBytes;
   }
 
   async index(path: MediaPath, isStored: boolean, address: string): Promise<ReadAnswers['index']> {
@@ -83,20 +81,44 @@ export class BucketFileReader implements RecordingFileReader {
     const now = this.#clock.monotonic();
     const known = this.#unfinished.get(path);
     if (known !== undefined && !isStored && now - known.at < UNFINISHED_MS) return known;
-    return await this.#inTurn(path, address, async () => {
-      const manifest = await this.#bucket.get(`${path}/${MANIFEST_NAME}`);
-      if (manifest === undefined) return undefined;
-      const index = (await this.#local.parse(path, undefined)) ?? (await this.#parseStored(path));
-      if (index === undefined) return undefined;
-      const found: Found = { index, manifest: JSON.parse(Buffer.from(manifest).toString()) as Manifest };
-      if (!index.hasEnded) this.#unfinished.set(path, { ...found, at: now });
-      return found;
-    });
+    const stored = await this.#shortTurns.run(address, () => available(() => this.#lookUp(path)));
+    if (stored === undefined) return undefined;
+    const index =
+      stored.index ??
+      (await this.#fetchIndex(path, stored.head, address, async (files) => await this.#local.parse(path, files)));
+    if (index === undefined) return undefined;
+    const found: Found = { index, manifest: JSON.parse(Buffer.from(stored.manifest).toString()) as Manifest };
+    if (!index.hasEnded) this.#unfinished.set(path, { ...found, at: now });
+    return found;
   }
 
-  async #parseStored(path: MediaPath): Promise<ReadAnswers['parse']> {
-    const files = await readStoredIndex(this.#bucket, path);
-    return files.length === 0 ? undefined : await this.#local.parse(path, files);
+  /** Returns what can be known of a recording before its index is fetched. Undefined when it is not in the bucket. */
+  async #lookUp(path: MediaPath) {
+    const manifest = await this.#bucket.get(`${path}/${MANIFEST_NAME}`);
+    if (manifest === undefined) return undefined;
+    const index = await this.#local.parse(path, undefined);
+    return { manifest, index, head: index === undefined ? await headOfIndex(this.#bucket, path) : undefined };
+  }
+
+  /**
+   * Fetches the index of a recording and hands it to `use`, unless `use` returns something without it, because it is kept. Undefined when
+   * the bucket has none. That of a recording that has not ended is many files of any size, so it counts as long.
+   */
+  async #fetchIndex<Answer>(
+    path: MediaPath,
+    head: ObjectHead | undefined,
+    address: string,
+    use: (files: StoredFiles) => Promise<Answer | undefined>,
+  ): Promise<Answer | undefined> {
+    const isShort = head !== undefined && head.sizeBytes <= this.#shortIndexBytes;
+    const turns = isShort ? this.#shortTurns : this.#longTurns;
+    return await turns.runOne(path, address, async () => {
+      // Another viewer may have fetched the index while this one waited.
+      const kept = await use(undefined);
+      if (kept !== undefined) return kept;
+      const files = await available(() => readIndexFrom(this.#bucket, path, head));
+      return files.length === 0 ? undefined : await use(files);
+    });
   }
 
   async read(path: MediaPath, name: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -110,30 +132,11 @@ export class BucketFileReader implements RecordingFileReader {
   }
 
   async movie(path: MediaPath, request: MovieRequest, address: string): Promise<MovieFile | undefined> {
-    const known = await this.#local.storedMovie(path, request, undefined);
+    const use = (files: StoredFiles) => this.#local.storedMovie(path, request, files);
+    const known = await use(undefined);
     if (known !== undefined) return known.movie;
-    return await this.#inTurn(path, address, async () => {
-      // Another viewer may have fetched the index while this one waited.
-      const kept = await this.#local.storedMovie(path, request, undefined);
-      if (kept !== undefined) return kept.movie;
-      const files = await readStoredIndex(this.#bucket, path);
-      return files.length === 0 ? undefined : (await this.#local.storedMovie(path, request, files))?.movie;
-    });
-  }
-
-  /** Waits for a turn, and then runs work that fetches and parses an index. Such work for the same recording is done one after another. */
-  async #inTurn<Answer>(path: MediaPath, address: string, work: () => Promise<Answer>): Promise<Answer> {
-    return await this.#turns.run(address, async () => {
-      for (let other = this.#reading.get(path); other !== undefined; other = this.#reading.get(path)) await other;
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#reading.set(path, promise);
-      try {
-        return await available(work);
-      } finally {
-        this.#reading.delete(path);
-        resolve();
-      }
-    });
+    const head = await this.#shortTurns.run(address, () => available(() => headOfIndex(this.#bucket, path)));
+    return (await this.#fetchIndex(path, head, address, use))?.movie;
   }
 
   async #assemble(object: string, from: number, until: number, signal: AbortSignal): Promise<Uint8Array> {
@@ -160,9 +163,7 @@ export class BucketFileReader implements RecordingFileReader {
     if (known !== undefined) return Promise.resolve(known);
     let fetch = this.#fetches.get(key);
     if (fetch === undefined) {
-      if (this.#fetches.size >= MAX_FETCHES) {
-        throw tooMany();
-      }
+      if (this.#fetches.size >= MAX_FETCHES) throw tooMany('reads of recordings');
       fetch = this.#fetch(object, number)
         .then((block) => {
           this.#blocks.set(key, block);
@@ -187,11 +188,12 @@ export class BucketFileReader implements RecordingFileReader {
   }
 }
 
-function tooMany(): MillraceError {
-  return new MillraceError(
-    'recording_unavailable',
-    'Too many reads of recordings wait for the bucket; try again in a moment.',
-  );
+function tooMany(what: string): MillraceError {
+  return new MillraceError('recording_unavailable', `Too many ${what} wait for the bucket; try again in a moment.`);
+}
+
+function tooManyIndexes(): MillraceError {
+  return tooMany('requests that open recordings');
 }
 
 async function available<Answer>(read: () => Promise<Answer>): Promise<Answer> {

@@ -19,7 +19,25 @@ export async function readStoredIndex(
   path: string,
   call?: ObjectCall,
 ): Promise<readonly Uint8Array<ArrayBuffer>[]> {
-  const head = await bucket.head(`${path}/${WHOLE_INDEX}`, call);
+  return await readIndexFrom(bucket, path, await headOfIndex(bucket, path, call), call);
+}
+
+/** Looks up the index of a whole recording. Undefined when it has not ended, or has ended at a machine that did not upload its end. */
+export async function headOfIndex(
+  bucket: ObjectStore,
+  path: string,
+  call?: ObjectCall,
+): Promise<ObjectHead | undefined> {
+  return await bucket.head(`${path}/${WHOLE_INDEX}`, call);
+}
+
+/** Does what {@link readStoredIndex} does, with what {@link headOfIndex} returned. */
+export async function readIndexFrom(
+  bucket: ObjectStore,
+  path: string,
+  head: ObjectHead | undefined,
+  call?: ObjectCall,
+): Promise<readonly Uint8Array<ArrayBuffer>[]> {
   const whole = head && (await readObject(bucket, head, call));
   if (whole !== undefined) return [whole];
   const periods = new Map<number, ObjectHead>();
