@@ -29,7 +29,10 @@ export interface Adopter {
   readonly now: Milliseconds;
 }
 
-/** Adds a recording to a stream, as an ended session. */
+/**
+ * Adds a recording to a stream, as an ended session. When the store still has the session, the recording is added to that.
+ * @returns its asset. Undefined when the store has the session as one with another recording, or without any
+ */
 export async function adopt(
   { store, nodeId, now }: Adopter,
   stream: Stream,
@@ -49,6 +52,8 @@ export async function adopt(
     recordingPath: path,
   };
   const id = session.id as string as AssetId;
+  const kept = await store.sessions.get(session.id, 'everyone');
+  if (kept !== undefined && kept.recordingPath !== path) return undefined;
   await store.sessions.adopt(session, operatorReceipt(now, { action: 'asset.adopted', resourceId: id }));
   await store.assets.finish(id, extent, now);
   if (isStored) await store.assets.stored(id);

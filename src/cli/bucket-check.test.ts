@@ -4,7 +4,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { type AssetId, newMediaPath } from '#domain/ids.ts';
+import { type AssetId, newMediaPath, newNodeId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
@@ -113,4 +113,47 @@ test('recordings in the bucket that the store lost are added to a stream, also o
     (await check('keep')).map(({ path }) => path),
     [empty.path],
   );
+});
+
+test('a recording is added again although the store still has its session, of another node', async () => {
+  await using parts = new AsyncDisposableStack();
+  const { dataDir, store, bucket, stream, check } = await setUp(parts);
+  const upload = async ({ path, folder, names }: WrittenRecording) => {
+    for (const name of names) await bucket.put(`${path}/${name}`, readFileSync(join(folder, name)));
+  };
+  const [again, other] = [new WrittenRecording(dataDir), new WrittenRecording(dataDir)];
+  const ids: string[] = [];
+  for (const [recording, recordingPath] of [
+    [again, again.path],
+    [other, newMediaPath()],
+  ] as const) {
+    const ended = { phase: 'ended', endedAt: ms(5), endReason: 'unpublished', recordingPath } as const;
+    const session = someSession(stream, { ...ended, nodeId: newNodeId() });
+    await store.sessions.create(session);
+    ids.push(session.id);
+    const id = session.id as string as AssetId;
+    await store.assets.finish(id, { fromMs: ms(1), untilMs: ms(5), durationS: 4, sizeBytes: 1, tracks: [] }, ms(5));
+    await store.assets.expire(id, ms(6));
+    await store.assets.deleted(id);
+    recording.write('manifest.json', JSON.stringify({ version: 1, sessionId: session.id }));
+    recording.period();
+    recording.end();
+    await upload(recording);
+  }
+  assert.equal(await store.assets.forget(ms(Date.now() + 1000), 10), 2);
+  assert.deepEqual(
+    new Map((await check(stream)).map(({ path, result }) => [path, result])),
+    new Map([
+      [again.path, 'adopted'],
+      [other.path, 'orphan'],
+    ]),
+  );
+  const { asset } = (await store.assets.byPath(again.path))!;
+  assert.deepEqual([asset.id, asset.phase, asset.isStored, asset.durationS], [ids[0], 'ready', true, PERIOD_MS / 1000]);
+  const { rows } = await store.audit.list({ resourceId: ids[0]! }, { limit: 10 });
+  assert.deepEqual(
+    rows.map(({ action }) => action),
+    ['asset.adopted'],
+  );
+  assert.equal(await store.assets.get(ids[1] as AssetId, 'everyone'), undefined);
 });

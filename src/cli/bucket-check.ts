@@ -59,7 +59,8 @@ async function adoptStored(
   const index = manifest && (await endedIndex(options.bucket, path));
   if (index === undefined) return { path, asset: undefined, result: 'unreadable' };
   const files = { path, sessionId: sessionIn(manifest!), extent: extentOf(index), isStored: true };
-  return { path, asset: await adopt(options, stream, files), result: 'adopted' };
+  const asset = await adopt(options, stream, files);
+  return { path, asset, result: asset === undefined ? 'orphan' : 'adopted' };
 }
 
 /** The index of a recording in the bucket. When its machine died before its end, the end is added. Undefined when there is no index. */

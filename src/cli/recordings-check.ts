@@ -119,7 +119,7 @@ async function adoptFolder(
   }
   const extent = extentOf(readIndexOf(folder)!);
   const asset = await adopt(options, stream, { path, sessionId, extent, isStored: false });
-  return { path, asset, result: 'adopted' };
+  return { path, asset, result: asset === undefined ? 'orphan' : 'adopted' };
 }
 
 /** The id of the session that the manifest of a recording names, which its asset has, too. Undefined when it cannot be read. */

@@ -352,8 +352,11 @@ export interface Store extends AsyncDisposable {
      * @param at when the session could first be watched; now by default
      */
     create(session: Session, writer?: NodeId, at?: Milliseconds): Promise<boolean>;
-    /** Creates the ended session of a recording that the operator adds to a stream, like {@link create}. */
-    adopt(session: Session, receipt: Receipt): Promise<boolean>;
+    /**
+     * Creates the ended session of a recording that the operator adds to a stream, like {@link create}. When the session exists, only the
+     * asset of its recording is created.
+     */
+    adopt(session: Session, receipt: Receipt): Promise<void>;
     get(id: SessionId, scope: Scope): Promise<Session | undefined>;
     /**
      * Changes a session. Returns false when there is no such session. The end of the session is stored with the event `session.ended`.

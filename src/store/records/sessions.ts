@@ -128,8 +128,10 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
       return created !== 0;
     },
 
-    adopt: (session, receipt) =>
-      runner.change([changingOne(sessions.create(rowOfSession(session))), ...alsoCreated(session)], [receipt]),
+    async adopt(session, receipt) {
+      // A row of the session may be left that `create` does not change, because it is of another node, or its node was lost.
+      await runner.change([sessions.create(rowOfSession(session)), ...alsoCreated(session)], [receipt]);
+    },
 
     get: (id, scope) => runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
 
