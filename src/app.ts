@@ -54,6 +54,7 @@ import { BucketFileReader } from '#recording/reader/bucket-reader.ts';
 import { LocalFileReader } from '#recording/reader/reader.ts';
 import { FileRecorders } from '#recording/recorders.ts';
 import { RecordingStorage } from '#recording/recording-storage.ts';
+import { headOfIndex } from '#recording/storage/stored-index.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { Housekeeping } from '#store/housekeeping.ts';
 import { nodeIdOf } from '#store/node-id.ts';
@@ -264,6 +265,7 @@ async function startRecordings(
       clock,
       logger,
       isOverQuota: (userId) => storage.isOverQuota(userId),
+      hasEndedInBucket: bucket && (async (path) => (await headOfIndex(bucket, path)) !== undefined),
       onBegun: (userId, path) => storage.begun(userId, path),
       onContinued: (path, periods) => storage.continued(path, periods),
       onClosed: (path, periods) => storage.closed(path, periods),

@@ -35,6 +35,8 @@ export interface RecorderOptions {
   readonly renditions: 'all' | 'source';
   readonly clock: Clock;
   readonly logger: Logger;
+  /** Whether the recording has ended, and all its files have left the disk. */
+  readonly isOnlyStored: () => Promise<boolean>;
   /** Called when files of an earlier process are continued, with the number of their periods. */
   readonly onContinued: (periods: number) => void;
   /** Called with the numbers of periods whose index files and volumes will not change any more. */
@@ -94,7 +96,8 @@ interface Rendition {
  *
  * - `opening`: the writer looks for files of an earlier process. What is packaged in the meantime waits.
  * - `writing`: media is written.
- * - `stopped`: the disk failed or is full. Opening is tried again from `retryAt` on, in milliseconds of the monotonic clock.
+ * - `stopped`: the disk failed or is full. Opening is tried again from `retryAt` on, in milliseconds of the monotonic clock. That is never
+ *   when a recording of an earlier process has turned out to have ended.
  * - `closed`: nothing more is written.
  */
 type Phase =
@@ -191,7 +194,7 @@ export class SessionRecorder implements Recorder {
   }
 
   async #end(): Promise<RecordingExtent> {
-    if (this.#phase.type === 'stopped') this.#phase = this.#open({ isRetry: true });
+    if (this.#phase.type === 'stopped' && !this.#hasEndedElsewhere) this.#phase = this.#open({ isRetry: true });
     const isOpen = await within(this.#options.durableWithinMs, this.#opened);
     if (!isOpen || this.#isStopped) {
       this.#phase = { type: 'closed' };
@@ -234,6 +237,7 @@ export class SessionRecorder implements Recorder {
   #onOpened(result: StepResult, waiting: readonly WaitingMedia[], isRetry: boolean): void {
     if (result?.type !== 'opened') {
       this.#stop(result?.type === 'failed' ? result.reason : 'no answer', { isRetry });
+      if (this.request.isContinued && !this.#wasOpened) void this.#stayIfEnded();
       return;
     }
     this.#wasOpened = true;
@@ -248,14 +252,33 @@ export class SessionRecorder implements Recorder {
     if (isRetry) this.request.warn('recording_stopped', false);
     if (this.#index.hasEnded) {
       this.#phase = { type: 'closed' };
-      // A limit was reached before the server was restarted, or the session is one of a restored database and ended long ago.
-      if (this.#ended !== undefined) return;
-      this.request.warn('recording_limit_reached', true);
-      this.#logger.warn({}, 'nothing more is recorded of the session, because its recording has ended');
+      if (this.#ended === undefined) this.#warnOfEnd();
       return;
     }
     this.#phase = { type: 'writing' };
     for (const [id, packaged] of waiting) this.#take(id, packaged);
+  }
+
+  /** Stays stopped if the recording has ended and left the disk. When that cannot be found out, the next attempt asks again. */
+  async #stayIfEnded(): Promise<void> {
+    const hasEnded = await this.#options.isOnlyStored().catch((error: unknown) => {
+      this.#logger.debug({ err: error }, 'it is not known yet whether the recording has ended');
+      return false;
+    });
+    if (!hasEnded || this.#ended !== undefined || this.#phase.type !== 'stopped' || this.#hasEndedElsewhere) return;
+    this.#phase = { type: 'stopped', retryAt: Infinity };
+    this.request.warn('recording_stopped', false);
+    this.#warnOfEnd();
+  }
+
+  get #hasEndedElsewhere(): boolean {
+    return this.#phase.type === 'stopped' && this.#phase.retryAt === Infinity;
+  }
+
+  /** Warns of a limit that was reached before the server was restarted, or of a session of a restored database that ended long ago. */
+  #warnOfEnd(): void {
+    this.request.warn('recording_limit_reached', true);
+    this.#logger.warn({}, 'nothing more is recorded of the session, because its recording has ended');
   }
 
   #noteInit(id: RenditionId, init: Init): void {

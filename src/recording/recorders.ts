@@ -40,6 +40,8 @@ export interface FileRecordersOptions extends RecordingsPlace {
   readonly maxIndexBytes?: number;
   /** Whether the recordings of a user exceed the quota, as far as that is known. Nothing more of the user is recorded then. */
   readonly isOverQuota?: (userId: UserId) => boolean;
+  /** Whether a recording that is not on this machine is in the bucket as one that has ended. */
+  readonly hasEndedInBucket?: ((path: MediaPath) => Promise<boolean>) | undefined;
   /** Called when a recording begins or is continued. */
   readonly onBegun?: (userId: UserId, path: MediaPath) => void;
   /** Called when a recording of an earlier process is continued, with the number of its periods. Their files will not change any more. */
@@ -104,6 +106,7 @@ export class FileRecorders implements Recorders, AsyncDisposable {
       renditions,
       clock,
       logger,
+      isOnlyStored: async () => (await this.#options.hasEndedInBucket?.(request.path)) ?? false,
       onContinued: (periods) => onContinued?.(request.path, periods),
       onClosed: (periods) => onClosed?.(request.path, periods),
       onEnded: () => onEnded?.(request.path),

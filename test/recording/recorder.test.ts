@@ -19,6 +19,7 @@ import { audioTrack, videoTrack } from '../support/hls-feed.ts';
 import { recordingsFolder } from '../support/recording-folder.ts';
 import { recorded, Studio } from '../support/recording-studio.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
+import { SteppedTime } from '../support/stepped-time.ts';
 import { asEvent, markAt } from '../support/tracks.ts';
 import { waitFor } from '../support/wait-for.ts';
 
@@ -364,6 +365,42 @@ describe('a recorder', () => {
     assert.deepEqual(studio.warnings, []);
     await studio.begin(studio.path, { isContinued: true }).opened;
     assert.deepEqual(studio.warnings, [['recording_limit_reached', true]]);
+  });
+
+  test('warns of its end also when its recording has left the disk for the bucket', async () => {
+    const clock = new SteppedTime();
+    let answers = 0;
+    await using studio = new Studio({
+      clock: clock.clock,
+      hasEndedInBucket: async (path) => {
+        assert.equal(path, studio.path);
+        answers += 1;
+        if (answers === 1) throw new Error('The bucket does not answer.');
+        return true;
+      },
+    });
+    const recorder = studio.begin(studio.path, { isContinued: true });
+    await recorder.opened;
+    await waitFor(() => answers === 1, { what: 'the first question' });
+    assert.deepEqual(studio.warnings, [['recording_stopped', true]]);
+    const { feed } = recorded(recorder, both);
+    await clock.advance(5000, async () => {});
+    feed.play(10);
+    await waitFor(() => studio.warnings.length >= 4, { what: 'the warning of the end' });
+    const expected = [
+      ['recording_stopped', true],
+      ['recording_stopped', true],
+      ['recording_stopped', false],
+      ['recording_limit_reached', true],
+    ];
+    assert.deepEqual(studio.warnings, expected);
+    await clock.advance(60_000, async () => {});
+    feed.play(10);
+    await studio.idle();
+    await feed.session.end();
+    await assert.rejects(recorder.end());
+    assert.deepEqual([studio.warnings, answers], [expected, 2], 'nothing is tried again');
+    assert.equal(existsSync(join(studio.folder, studio.path)), false);
   });
 });
 
