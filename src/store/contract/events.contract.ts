@@ -377,6 +377,10 @@ function deliveries(fixture: Fixture): void {
     };
     const kept = await entries(webhook);
     assert.deepEqual([kept.length, kept[0], kept.at(-1)], [10_000, 10_499, 500]);
+    // Of a log that is much too long, the oldest entries are deleted first, so that it has no hole.
+    await write(webhook, 10_500, 1500);
+    const long = await entries(webhook);
+    assert.deepEqual([long.length, long[0], long.at(-1)], [11_000, 11_999, 1000]);
     assert.equal((await entries(other)).length, 1);
     await store.webhooks.delete([webhook.id], user.id, [someReceipt()]);
     while ((await store.webhooks.forgetDeleted(500)) === 500);

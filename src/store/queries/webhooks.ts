@@ -438,21 +438,23 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
 
     log: prepare((row: WebhookLogTable) => db.insertInto('webhook_log').values(row)),
 
-    /** Deletes entries of a webhook's log that are older than the latest ones. */
-    trimLog: prepare((args: { webhook_id: WebhookId; kept: number; limit: number }) =>
-      db
-        .deleteFrom('webhook_log')
-        .where('id', 'in', (eb) =>
-          eb
-            .selectFrom('webhook_log')
-            .select('id')
-            .where('webhook_id', '=', args.webhook_id)
-            .orderBy('at', 'desc')
-            .orderBy('id', 'desc')
-            .limit(args.limit)
-            .offset(args.kept),
-        ),
-    ),
+    /** Deletes entries of a webhook's log that are older than the `kept` latest ones, the oldest first. */
+    trimLog: prepare((args: { webhook_id: WebhookId; kept: number; limit: number }) => {
+      const log = db.selectFrom('webhook_log').where('webhook_id', '=', args.webhook_id);
+      const oldestKept = log
+        .select(['at', 'id'])
+        .orderBy('at', 'desc')
+        .orderBy('id', 'desc')
+        .limit(sql.lit(1))
+        .offset(sql<number>`${args.kept} - 1`);
+      const oldest = log
+        .select('id')
+        .where(sql<boolean>`(at, id) < ${oldestKept}`)
+        .orderBy('at')
+        .orderBy('id')
+        .limit(args.limit);
+      return db.deleteFrom('webhook_log').where('id', 'in', oldest);
+    }),
 
     logEntry: prepare(({ id, ...scope }: { id: WebhookLogId } & OfScope) =>
       db.selectFrom('webhook_log').selectAll().where('id', '=', id).where(ofUser(scope)),
