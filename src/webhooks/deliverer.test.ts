@@ -88,3 +88,28 @@ test('a delivery that was requested again does not count as one that was delayed
   await deliverer.attempt(webhook, { ...due, isRepeated: false }, new AbortController().signal);
   assert.deepEqual(await delays(), [1, 1]);
 });
+
+test('what a receiver answers with 410 waits until its webhook is disabled, or has another URL', async () => {
+  const webhook = someWebhook(someUser().id);
+  const deliverer = new Deliverer({
+    store: { streams: {}, webhooks: {} } as never,
+    sender: { post: async () => ({ ...sent, statusCode: 410 }) },
+    presentStream: () => assert.fail('there is no stream'),
+    clock: systemClock,
+    metrics: createMetrics(),
+    limits: RETRY_LIMITS,
+  });
+  const event: ServiceEvent = {
+    id: newEventId(),
+    sequence: 1,
+    type: 'webhook.test',
+    at: ms(1),
+    userId: webhook.userId,
+    streamId: undefined,
+    sessionId: undefined,
+    payload: { webhookId: webhook.id },
+  };
+  const due = { event, attempts: 3, ageMs: 10, isRepeated: false, stream: undefined };
+  const { outcome, next } = await deliverer.attempt(webhook, due, new AbortController().signal);
+  assert.deepEqual([outcome.result, next], [{ type: 'retry', delayMs: 5000 }, { type: 'gone' }]);
+});

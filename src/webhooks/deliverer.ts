@@ -95,7 +95,8 @@ export class Deliverer implements Resending {
       responseBody: sent.body.toString('base64'),
       error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),
     };
-    const result = next.type === 'gone' ? ({ type: 'dead' } as const) : next;
+    // Disabling the webhook gives it up. When the webhook is not disabled, because it has another URL by now, it is sent there.
+    const result = next.type === 'gone' ? ({ type: 'retry', delayMs: limits.firstMs } as const) : next;
     return { outcome: { sequence: event.sequence, log, result }, next };
   }
 
