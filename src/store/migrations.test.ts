@@ -127,4 +127,8 @@ it('keeps the secret of a webhook that was replaced a short time ago', async () 
       expected,
     );
   }
+  // A server of the version before, which runs during the upgrade, signs with the secret in this column.
+  using db = new DatabaseSync(join(dataDir, 'millrace.db'), { readOnly: true });
+  const row = db.prepare('select previous_secret from webhooks where id = ?').get(replaced);
+  assert.equal(row?.['previous_secret'], 'the "old" \\ one');
 });

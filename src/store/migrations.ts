@@ -18,7 +18,7 @@ import { waitingDeliveries } from './migrations/0012-waiting-deliveries.ts';
 import { deadDeliveries } from './migrations/0013-dead-deliveries.ts';
 import { samplesWithoutSession } from './migrations/0014-samples-without-session.ts';
 import { recordingsOfDeletedStreams } from './migrations/0015-recordings-of-deleted-streams.ts';
-import { webhookBounds } from './migrations/0017-webhook-bounds.ts';
+import { webhookBounds } from './migrations/0016-webhook-bounds.ts';
 
 /** Every migration by its name. Names sort in the order in which migrations are applied. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
@@ -37,7 +37,7 @@ export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0013-dead-deliveries': deadDeliveries,
   '0014-samples-without-session': samplesWithoutSession,
   '0015-recordings-of-deleted-streams': recordingsOfDeletedStreams,
-  '0017-webhook-bounds': webhookBounds,
+  '0016-webhook-bounds': webhookBounds,
 };
 
 /** How a database's schema compares with this program. */

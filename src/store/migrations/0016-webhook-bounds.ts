@@ -4,8 +4,9 @@
  * Changes of all deliveries of a webhook are made in small steps. For them, a webhook has how far it is with sending again, and there is a
  * table of the webhooks that were deleted and of which rows are left.
  *
- * A webhook has a list of its previous secrets. The columns of a single one stay, empty, because servers of the version before may be running
- * during the upgrade.
+ * A webhook has a list of its previous secrets. The columns of a single one stay as they are, because servers of the version before may be
+ * running during the upgrade, and sign with it. Nothing else reads them, and a later migration may drop them. A secret that such a server
+ * replaces then is not in the list, so the other servers sign with the new one only.
  *
  * The index of a webhook's log has the columns that its list is filtered by, so that only entries of the page are read from the table.
  * Events of one stream and one type have an index of their own, because a stream may have very many events of other types. It has the
@@ -24,9 +25,6 @@ async function up(db: Kysely<unknown>): Promise<void> {
     const secrets = JSON.stringify([{ secret, until: Number(until) }]);
     await sql`update webhooks set previous_secrets = ${secrets} where id = ${id}`.execute(db);
   }
-  await sql`update webhooks set previous_secret = null, previous_until = null where previous_secret is not null`.execute(
-    db,
-  );
   await sql`create table deleted_webhooks (id text primary key not null)`.execute(db);
 
   await sql`drop index webhook_log_of_webhook`.execute(db);
