@@ -6,6 +6,7 @@ import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
+import { MillraceError } from '#domain/errors.ts';
 import { newSigningKeyId, type StreamId, type UserId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import { MAX_SIGNING_KEYS, newKeyPair, pemOf, type SigningKey } from '#domain/signing-key.ts';
@@ -87,10 +88,10 @@ function parse<Result>(read: () => Result): Result {
 }
 
 /** Finds or makes a private key of the user. @throws {Exit} when the given file has no key, or not one of the user's */
-async function privateKeyOf(
-  store: Store,
+export async function privateKeyOf(
+  store: Pick<Store, 'signingKeys'>,
   userId: UserId,
-  { dataDir, keyFile }: { readonly dataDir: string; readonly keyFile: string | undefined },
+  { dataDir, keyFile }: { readonly dataDir: string; readonly keyFile?: string | undefined },
 ): Promise<Secret> {
   const { rows: keys } = await store.signingKeys.ofUser(userId, { limit: MAX_KEYS });
   const file = keyFile ?? join(dataDir, `signing-key-${userId}`);
@@ -110,7 +111,7 @@ async function privateKeyOf(
 
 /** Makes a signing key for the user. @throws {Exit} and makes none, when its private key cannot be kept in the file */
 async function newKeyOf(
-  store: Store,
+  store: Pick<Store, 'signingKeys'>,
   userId: UserId,
   { dataDir, file }: { readonly dataDir: string; readonly file: string },
 ): Promise<Secret> {
@@ -137,7 +138,9 @@ async function newKeyOf(
   try {
     await store.signingKeys.create(key, receipt, { atMost: MAX_SIGNING_KEYS });
   } catch (error) {
-    await rm(part);
+    // The store may have the key. If it does, the next attempt uses it.
+    if (error instanceof MillraceError && error.code === 'outcome_unknown') await rename(part, file);
+    else await rm(part);
     throw error;
   }
   await rename(part, file);
