@@ -13,6 +13,7 @@ function settlementsOf(
   open: readonly Asset[],
   recorders: Partial<RecordingSettlementsOptions['recorders']>,
   library: RecordingSettlementsOptions['library'] = { open: async () => undefined },
+  options: Partial<RecordingSettlementsOptions> = {},
 ) {
   const told: string[] = [];
   let unsettled = open;
@@ -40,6 +41,7 @@ function settlementsOf(
     clock: systemClock,
     logger: silentLogger,
     everyMs: 5,
+    ...options,
   });
   return { settlements, told, failNext: (count: number) => (failures = count) };
 }
@@ -74,6 +76,49 @@ describe('settlements of recordings', () => {
     await using _settlements = settlements;
     await waitFor(() => told.length === 2, { what: 'it' });
     assert.deepEqual(told, [`${asset.id} ready`, `${asset.id} stored`]);
+  });
+
+  it('wait only a moment for a bucket that hangs, log it once, and finish the recording once it is read', async () => {
+    const [asset, other] = [recording({ phase: 'storing' }), recording({ phase: 'storing' })];
+    const { promise: ended, resolve: answer } = Promise.withResolvers<Recorded>();
+    let opened = 0;
+    const warnings: object[] = [];
+    const logger = { ...silentLogger, warn: (fields: object) => void warnings.push(fields) } as never;
+    const { settlements, told } = settlementsOf(
+      [asset, other],
+      { settle: async (path) => (path === other.path && opened > 1 ? { ...SOME_EXTENT, tracks: [] } : undefined) },
+      {
+        open: (path) => {
+          if (path !== asset.path) return Promise.reject(new Error('refused'));
+          opened += 1;
+          return ended;
+        },
+      },
+      { logger, bucketWithinMs: 5 },
+    );
+    await using _settlements = settlements;
+    await waitFor(() => told.length === 1, { what: 'the other one, in the second round' });
+    assert.deepEqual(told, [`${other.id} ready`]);
+    assert.deepEqual(
+      warnings.map((fields) => 'assetId' in fields && fields.assetId),
+      [asset.id, other.id],
+    );
+    answer({ isRunning: false, extent: { ...SOME_EXTENT, tracks: [] } } as unknown as Recorded);
+    await waitFor(() => told.length === 3, { what: 'the recording in the bucket' });
+    assert.deepEqual(told.slice(1), [`${asset.id} ready`, `${asset.id} stored`]);
+    assert.equal(warnings.length, 2);
+  });
+
+  it('end although the bucket hangs', async () => {
+    const asset = recording({ phase: 'storing' });
+    const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+    const open = () => {
+      asked();
+      return new Promise<undefined>(() => {});
+    };
+    const { settlements } = settlementsOf([asset], { settle: async () => undefined }, { open }, { bucketWithinMs: 5 });
+    await isAsked;
+    await settlements[Symbol.asyncDispose]();
   });
 
   it('leave a recording alone that another node has ended, until its recorder on this node has ended', async () => {

@@ -3,11 +3,12 @@
  * failed, because the disk or the store failed or the process was killed, it is tried again.
  */
 import type { Asset, AssetExtent } from '#domain/asset.ts';
-import type { AssetId, NodeId } from '#domain/ids.ts';
+import type { AssetId, MediaPath, NodeId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
+import { within } from '#lib/within.ts';
 import type { FileRecorders } from '#recording/recorders.ts';
-import type { Library } from '#recording/recording.ts';
+import type { Library, Recorded } from '#recording/recording.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
@@ -15,6 +16,11 @@ import type { Logger } from '#telemetry/logger.ts';
 const EVERY_MS = 5000;
 /** The extent of running recordings is stored in one of this many rounds. */
 const PROGRESS_ROUNDS = 6;
+/**
+ * How long a round waits for the bucket, because the end of the process waits for the round. An index that takes longer is still read, and
+ * used by a later round.
+ */
+const BUCKET_WITHIN_MS = 3000;
 
 /** The options of the settlements. */
 export interface RecordingSettlementsOptions {
@@ -27,6 +33,8 @@ export interface RecordingSettlementsOptions {
   readonly logger: Logger;
   /** The time between two rounds in milliseconds. By default 5 s. */
   readonly everyMs?: number;
+  /** How long a round waits for the bucket, in milliseconds. By default 3 s. */
+  readonly bucketWithinMs?: number;
 }
 
 /** Settles the recordings of this node until it is disposed: sets their assets to `ready` or `failed` once they have ended. */
@@ -35,6 +43,8 @@ export class RecordingSettlements implements AsyncDisposable {
   #timer: NodeJS.Timeout | undefined;
   #round: Promise<void> = Promise.resolve();
   #rounds = 0;
+  /** Recordings that could not be read from the bucket, so that each is logged once. */
+  readonly #unreadable = new Set<AssetId>();
   #isClosed = false;
 
   constructor(options: RecordingSettlementsOptions) {
@@ -82,7 +92,7 @@ export class RecordingSettlements implements AsyncDisposable {
   }
 
   async #settle({ id, path, isStored, ...asset }: Asset): Promise<void> {
-    const { assets, recorders, library, clock } = this.#options;
+    const { assets, recorders, clock } = this.#options;
     // The session has not ended in this process. Another node has ended it in the store, because this one was frozen or could not reach the
     // store. Either the session is resumed, or it ends here too, and with it the recorder.
     if (recorders.running(path) !== undefined) return;
@@ -91,13 +101,29 @@ export class RecordingSettlements implements AsyncDisposable {
     else if (isStored) await this.#finish(id, asset);
     else {
       // After the database was restored from a backup, a recording may be complete in the bucket, and have left the disk.
-      const stored = await library.open(path, true);
+      const stored = await this.#openStored(id, path);
       if (stored === undefined || stored.isRunning) {
         await assets.fail(id, 'Its files are not on this server.', clock.now());
         return;
       }
       await this.#finish(id, stored.extent);
       await assets.stored(id);
+    }
+  }
+
+  /** Opens a recording in the bucket. @throws when the bucket does not answer in time, or the recording cannot be read */
+  async #openStored(id: AssetId, path: MediaPath): Promise<Recorded | undefined> {
+    const { library, logger, bucketWithinMs = BUCKET_WITHIN_MS } = this.#options;
+    const opening = library.open(path, true);
+    try {
+      if (!(await within(bucketWithinMs, opening))) throw new Error('The bucket does not answer in time.');
+      this.#unreadable.delete(id);
+      return await opening;
+    } catch (error) {
+      const sentence = 'a recording that an earlier process left cannot be read from the bucket; it is tried again';
+      if (!this.#unreadable.has(id)) logger.warn({ err: error, assetId: id }, sentence);
+      this.#unreadable.add(id);
+      throw error;
     }
   }
 
