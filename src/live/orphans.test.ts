@@ -119,11 +119,14 @@ test('a session that was left more than an hour ago is ended, because the databa
     [3_600_000, true],
     [3_700_000, false],
   ] as const) {
-    const told = await adopt(leftSession({ phase: 'live', lastSeen: ms(NOW - awayMs) }));
+    const lastSeen = ms(NOW - awayMs);
+    const told = await adopt(leftSession({ phase: 'live', createdAt: ms(lastSeen - 1000), lastSeen }));
     assert.deepEqual(
       told.map(({ what }) => what),
       isResumed ? ['activity', 'stored', 'restored'] : ['activity', 'changed'],
     );
+    // It was not live since then.
+    if (!isResumed) assert.equal((told.at(-1)!.value as SessionChange).endedAt, lastSeen);
   }
 });
 

@@ -60,7 +60,7 @@ export async function adoptOrphans({
     if (until <= now || isLeftLongAgo) {
       journal.changed(session, {
         phase: 'ended',
-        endedAt: now,
+        endedAt: isLeftLongAgo ? ms(Math.max(session.createdAt, session.lastSeen)) : now,
         endReason: 'reconnect_window_elapsed',
         reconnectUntil: undefined,
       });

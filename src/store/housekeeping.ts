@@ -1,8 +1,8 @@
 /**
  * Deletes what has been kept long enough: ended sessions, usage, rows of deleted assets, deleted streams, entries of the audit log, answers
- * to repeatable requests, replaced stream keys, events, the log of webhooks, and what is left of deleted webhooks. When a user has more sessions than its quota, the oldest
- * are deleted sooner. Deliveries that have failed for too long are given up, and a webhook with too many waiting deliveries is disabled.
- * What was stored while the clock of the database was ahead gets the present time.
+ * to repeatable requests, replaced stream keys, events, the log of webhooks, and what is left of deleted webhooks. When a user has more
+ * sessions than its quota, the oldest are deleted sooner. Deliveries that have failed for too long are given up, and a webhook with too many
+ * waiting deliveries is disabled. What was stored while the clock of the database was ahead gets the present time.
  */
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
