@@ -278,6 +278,38 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual(errors, []);
   });
 
+  test('a replay goes on behind a segment that no browser can decode, and does not begin again', async () => {
+    const { stream } = shared;
+    const { folder } = await recorded(stream.playbackId, 20);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page } = watched;
+    const { segments } = readMediaPlaylist(await (await fetch(`${folder}source.m3u8`)).text());
+    let endS = 0;
+    const bad = segments.find(({ durationS }) => {
+      endS += durationS;
+      return endS > 5;
+    })!;
+    let damaged = 0;
+    await page.route(`**/${bad.uri!.split('/').at(-1)}*`, async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      damaged += 1;
+      await route.fulfill({ response, body: body.fill(0xff, body.indexOf('mdat') + 4) });
+    });
+    await page.addInitScript(`
+      globalThis.begun = [];
+      addEventListener('seeked', ({ target }) => begun.push(target.currentTime), true);
+    `);
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
+    await waitFor(async () => (await positionOf(page)) > endS + 1, { what: 'the media behind it', timeoutMs: 60_000 });
+    await page.unrouteAll({ behavior: 'wait' });
+    await untilPlaying(page);
+    await untilShown(page, 'state', 'playing');
+    const [first = 0, ...others] = await page.evaluate<readonly number[]>('begun');
+    assert.ok(damaged > 0 && first < 2 && others.length > 0, `begun at ${first}, then at ${others.join()}`);
+    for (const each of others) assert.ok(each > endS - 5, `it begins again at ${each} s`);
+  });
+
   test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
     const { stream } = shared;
     // The end of an MP4 may be a part or two before that of the playlist.

@@ -7,9 +7,9 @@ import { playWithHls } from './hls-engine.js';
 import { playNatively } from './native-engine.js';
 
 /**
- * Why playback of a session stopped: `ended` when the session is over; `lost` when playback must be started again; `unsupported` when this
- * browser can decode none of its formats.
- * @typedef {'ended' | 'lost' | 'unsupported'} Outcome
+ * Why playback of a session stopped: `ended` when the session is over; `lost` when playback must be started again; `damaged` when it must be,
+ * because media could not be decoded; `unsupported` when this browser can decode none of its formats.
+ * @typedef {'ended' | 'lost' | 'damaged' | 'unsupported'} Outcome
  */
 
 /**

@@ -92,11 +92,27 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     },
   });
 
-  hls.on(Hls.Events.ERROR, (_event, { fatal, details }) => {
+  /** Whether the viewer wants the video to play. Browsers also pause a video that cannot be decoded, and one that is loaded anew. */
+  let isPlaying = !video.paused;
+  const onPlay = () => {
+    isPlaying = true;
+  };
+  const onPause = () => {
+    isPlaying &&= Boolean(video.error);
+  };
+  video.addEventListener('play', onPlay);
+  video.addEventListener('pause', onPause);
+  let hasReset = false;
+  hls.on(Hls.Events.ERROR, (_event, { fatal, type, details }) => {
     const { MANIFEST_INCOMPATIBLE_CODECS_ERROR, MEDIA_SOURCE_REQUIRES_RESET } = Hls.ErrorDetails;
     if (fatal && details === MANIFEST_INCOMPATIBLE_CODECS_ERROR) return resolve('unsupported');
-    // After media that cannot be decoded, hls.js begins anew by itself, but leaves the video paused, also when the viewer did not pause it.
-    if (fatal || details === MEDIA_SOURCE_REQUIRES_RESET) resolve('lost');
+    const isReset = details === MEDIA_SOURCE_REQUIRES_RESET;
+    if (fatal || (isReset && hasReset)) return resolve(type === Hls.ErrorTypes.MEDIA_ERROR ? 'damaged' : 'lost');
+    if (!isReset) return;
+    // hls.js has begun anew at the same position, with another variant from now on if there is one, but leaves the video paused. It would do
+    // so for ever where no variant can be decoded.
+    hasReset = true;
+    if (isPlaying) video.play().catch(() => {});
   });
   hls.on(Hls.Events.LEVEL_UPDATED, () => {
     if (startAt) return;
@@ -197,6 +213,8 @@ export function playWithHls(Hls, video, url, quality, startAt) {
       stopWatching();
       clearInterval(returning);
       clearInterval(looking);
+      video.removeEventListener('play', onPlay);
+      video.removeEventListener('pause', onPause);
       video.removeEventListener('ended', onEnded);
       video.removeEventListener('loadeddata', onBegun);
       hls.destroy();

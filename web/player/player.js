@@ -21,6 +21,8 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 /** After a session that was played for this long, the pauses begin with the first again. */
 const WELL_MS = 10_000;
+/** How much of a recording is skipped that could not be decoded twice. */
+const SKIPPED_S = 2;
 /** Stalls that are shorter are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
 const POSITION_SHOWN_EVERY_MS = 500;
@@ -50,6 +52,8 @@ let askForRecordingFrom = Number.NEGATIVE_INFINITY;
 let hasBegun = false;
 /** What the viewer wants to see: the live stream, or the recording from a position on. @type {'live' | StartAt} */
 let wanted = 'live';
+/** The position that a replay has reached, in seconds. Where media cannot be decoded, the video itself forgets it. */
+let reachedS = 0;
 /** Aborted to end playback or a wait, because the viewer wants to see something else. */
 let switching = new AbortController();
 
@@ -125,13 +129,17 @@ async function playForEver() {
       void askForRecording();
     }
     const startedAt = performance.now();
+    reachedS = 0;
     engine = play(video, url, quality, startAt);
     if (!wantsPause) void startPlaying();
     const end = await Promise.race([engine.outcome, switched]);
     outcome = end === 'switched' ? undefined : end;
     wantsPause = end !== 'switched' && page.state === 'paused';
     // A replay that was interrupted continues at the same position. One that had not begun still starts where it was wanted.
-    if (startAt && end !== 'switched' && video.currentTime > 0) wanted = { positionS: video.currentTime };
+    if (startAt && end !== 'switched' && reachedS > 0) {
+      const skippedS = end === 'damaged' ? SKIPPED_S : 0;
+      wanted = { positionS: Math.min(reachedS + skippedS, engine.endS() || Infinity) };
+    }
     engine.stop();
     engine = undefined;
     showLatency(undefined);
@@ -270,6 +278,11 @@ function showPlayback() {
     moved = false;
     lastTime = 0;
   });
+  for (const type of ['seeking', 'timeupdate']) {
+    video.addEventListener(type, () => {
+      reachedS = video.currentTime || reachedS;
+    });
+  }
   video.addEventListener('timeupdate', () => {
     if (video.paused || video.seeking || video.currentTime === lastTime) return;
     moved ||= lastTime > 0;
