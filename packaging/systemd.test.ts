@@ -91,6 +91,11 @@ describe('the systemd unit', needsContainers(), () => {
   });
 
   it('records on a disk of their own, where commands can repair and delete', async () => {
+    // As after an upgrade, before the first start of the unit with this folder.
+    await podman.script(
+      HOST,
+      'systemctl stop millrace; rm -rf /var/lib/private/millrace-recordings /var/lib/millrace-recordings',
+    );
     // What a new disk has: a root folder of root's that others may not write.
     await podman.script(HOST, `${FORGET}\n${mountDisk!.replace('/dev/sdb1', '-t tmpfs -o mode=0755 disk')}`);
     await waitFor(isReady, { what: 'the server to be ready with the disk', timeoutMs: 120_000 });
