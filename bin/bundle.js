@@ -52,6 +52,11 @@ export async function bundleOf(main, cache) {
     removeOld(cache);
     // Throws when another process is making it.
     mkdirSync(unfinished);
+    // Another process may have made it since the first check, and loads parts of it when they are first needed.
+    if (isWhole(bundle)) {
+      rmSync(unfinished, { recursive: true });
+      return program;
+    }
   } catch {
     return undefined;
   }

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { cp, mkdir, readdir, readFile, rename, rm, symlink, truncate, writeFile } from 'node:fs/promises';
+import fs from 'node:fs';
+import { cp, mkdir, readdir, readFile, rename, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -85,6 +87,32 @@ test('a bundle whose files a power failure has cut short is made again', async (
     assert.equal((await ask()).word, 'first');
     assert.notEqual(await readFile(join(path, name), 'utf8'), '', name);
   }
+  assert.equal((await bundles()).length, 1);
+});
+
+test('a bundle that another process completes at the same moment is kept', async (t) => {
+  const { folder, ask, bundles } = await smallClone(t);
+  await ask();
+  const kept = join(folder, 'node_modules/.cache/millrace');
+  const path = join(kept, (await bundles())[0]!);
+  const { ino } = await stat(path);
+  const { bundleOf } = await import(pathToFileURL(join(folder, 'bin/bundle.js')).href);
+  // At the first look, the other process has not completed it.
+  const { readFileSync } = fs;
+  let looks = 0;
+  t.mock.method(fs, 'readFileSync', (...asked: Parameters<typeof readFileSync>) => {
+    if (asked[0] !== join(path, 'files.txt')) return readFileSync(...asked);
+    looks += 1;
+    return looks === 1 ? '' : readFileSync(...asked);
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    t.mock.restoreAll();
+    syncBuiltinESMExports();
+  });
+  assert.equal(await bundleOf(join(folder, 'src/cli/main.ts'), kept), join(path, 'cli-main.js'));
+  assert.equal(looks, 2);
+  assert.equal((await stat(path)).ino, ino);
   assert.equal((await bundles()).length, 1);
 });
 
