@@ -285,6 +285,32 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await showing(page, 'unsupported');
   });
 
+  test('a player inside a page of one’s own plays on after media that cannot be decoded', async () => {
+    const stream = await server.api.createStream();
+    await using _publisher = await publish(stream);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page } = watched;
+    const body = `<script type="module" src="/play/element.js"></script>
+      <millrace-player playback-id="${stream.playbackId}" muted></millrace-player>`;
+    await page.route('**/own.html', (route) => route.fulfill({ contentType: 'text/html', body }));
+    let damaged = 0;
+    await page.route('**/source/*.m4s', async (route) => {
+      const response = await route.fetch();
+      const bytes = await response.body();
+      const from = bytes.indexOf('mdat') + 4;
+      if (from < 4 || damaged >= 3) return await route.fulfill({ response });
+      damaged += 1;
+      await route.fulfill({ response, body: bytes.fill(0xff, from) });
+    });
+    await page.goto(`${server.url}/own.html`);
+    const playedS = () => page.evaluate<number>('document.querySelector("millrace-player").video?.currentTime ?? 0');
+    await waitFor(() => damaged === 3, { what: 'three damaged parts' });
+    await page.unrouteAll({ behavior: 'wait' });
+    const from = await playedS();
+    await waitFor(async () => Math.abs((await playedS()) - from) > 0.5, { what: 'the video to play' });
+    assert.equal(await page.evaluate('document.querySelector("millrace-player").video.paused'), false);
+  });
+
   test('after media that cannot be decoded the page plays on', async () => {
     const stream = await server.api.createStream();
     await using _publisher = await publish(stream);

@@ -195,11 +195,18 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
     };
     for (const hidden of ['seek', 'play', 'mute', 'fullscreen']) {
-      await page.locator('html[data-idle]').waitFor({ state: 'attached' });
+      // While the video stalls, the controls are shown.
+      await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
       await tap(hidden);
       await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
     }
     assert.deepEqual(await page.evaluate('pressed'), []);
+    // A finger that rests on the time line before it moves on still sees it.
+    await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
+    await page
+      .locator('#seek')
+      .dispatchEvent('pointermove', { pointerType: 'touch', bubbles: true }, { timeout: 10_000 });
+    await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
     // They are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
     for (const shown of ['play', 'big-play']) {
       await page.evaluate('document.getElementById("video").pause()');
@@ -240,12 +247,26 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
 
     await page.goto(`${server.url}/play/${stream.playbackId}`);
     await waitFor(async () => Number(await seek.getAttribute('max')) > 22, { what: 'a time line' });
+    // Whoever returns to live right after a key stays there.
+    const settled = 'new Promise((resolve) => setTimeout(resolve, 500))';
+    await pressTwice();
+    await page.evaluate(`document.getElementById('live').click(); ${settled}`);
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
     const from = await pressTwice();
     await untilShown(page, 'mode', 'replay');
     // Where a busy machine interrupted the stream, the recording is shorter than the time.
     await waitFor(shows(from - 20, 4), { what: `a picture at about ${from - 20} s` });
     assert.ok(Math.abs(Number(await seek.inputValue()) - (from - 20)) < 4);
     assert.deepEqual(errors, []);
+
+    // Before the first frame there is no position to seek from.
+    await page.route('**/source.m3u8*', (route) => route.abort());
+    await page.route('**/low.m3u8*', (route) => route.abort());
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await page.locator('#timeline').waitFor({ state: 'visible' });
+    await pressTwice();
+    await page.evaluate(settled);
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
   });
 
   test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
@@ -418,6 +439,32 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
     // What the server says in place of a download is not for viewers, and must not replace the page.
     const button = page.getByRole('button', { name: 'Download as MP4' });
+    const answered = Promise.withResolvers<void>();
+    let asked = 0;
+    await page.route('**/*.mp4*', async (route) => {
+      asked += 1;
+      await answered.promise;
+      await route.fulfill({ status: 503, json: { errors: ['no'] } });
+    });
+    await button.press('Enter');
+    await page.locator('.bar').getByText('The download is being prepared.').waitFor();
+    await button.press('Enter');
+    answered.resolve();
+    const failed = page.locator('.bar').getByText('The recording cannot be downloaded right now.');
+    await failed.waitFor();
+    await page.unrouteAll({ behavior: 'wait' });
+    assert.equal(asked, 1);
+    // It is shown although nobody moves the pointer, and goes when it has been read.
+    await page.evaluate(`
+      document.activeElement.blur();
+      document.querySelector('video').currentTime = 0;
+      document.querySelector('video').play();
+    `);
+    await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
+    const isShown = `document.getElementById('download-status').textContent === '' ||
+      getComputedStyle(document.getElementById('bar')).pointerEvents === 'auto'`;
+    assert.equal(await page.evaluate(isShown), true);
+    await failed.waitFor({ state: 'detached', timeout: 60_000 });
     for (const [status, says] of [
       [503, 'The recording cannot be downloaded right now.'],
       [401, 'Your link does not allow you to watch it, or has expired.'],

@@ -54,12 +54,15 @@ export function wireControls(video, { resume, goLive, seekBy }) {
   // Full screen of the video itself needs media.
   if (!document.fullscreenEnabled) document.getElementById('fullscreen')?.classList.add('for-media');
   if (document.pictureInPictureEnabled) onClick('pip', () => togglePictureInPicture(video));
-  // A tap on a phone only shows the controls.
-  video.addEventListener('click', () => matchMedia('(hover: hover)').matches && togglePlay());
+  // A tap only shows the controls. Safari before 18.2 and Firefox before 129 do not say what a click was made with.
+  video.addEventListener('click', (event) => {
+    const isTouch = event instanceof PointerEvent && event.pointerType === 'touch';
+    if (!isTouch && matchMedia('(hover: hover)').matches) togglePlay();
+  });
 
   // The letters below are keys while the focus is in the player. A click on the video or on a button that disappears puts it there.
   player.addEventListener('click', ({ target }) => {
-    if (target instanceof Node && !bar.contains(target)) player.focus();
+    if (target instanceof Node && !bar.contains(target)) player.focus({ preventScroll: true });
   });
   onKeys(player, {
     ' ': togglePlay,
@@ -120,10 +123,11 @@ function hideWhenIdle(player, bar) {
     flag('idle', false);
     timer = setTimeout(() => flag('idle', true), IDLE_MS);
   };
-  const wakeByPointer = (/** @type {PointerEvent} */ { pointerType }) => {
-    // A finger that taps where hidden controls are must not press one. So they appear when the tap is over, which is with its click.
+  const wakeByPointer = (/** @type {PointerEvent} */ { pointerType, target }) => {
+    // A finger that taps where hidden controls are must not press one. So they appear when the tap is over, which is with its click. A press
+    // on a control, such as a drag of the time line, began while they were shown.
     const isHidden = shown.idle !== undefined && shown.state === 'playing';
-    if (!isHidden || pointerType === 'mouse') wake();
+    if (!isHidden || pointerType === 'mouse' || (target instanceof Node && bar.contains(target))) wake();
   };
   player.addEventListener('pointermove', wakeByPointer);
   player.addEventListener('pointerdown', wakeByPointer);

@@ -26,6 +26,7 @@ const SKIPPED_S = 2;
 /** Stalls that are shorter are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
 const POSITION_SHOWN_EVERY_MS = 500;
+const FAILURE_SHOWN_MS = 15_000;
 /**
  * How long after an answer the page asks again whether the stream is recorded. The shorter time is for a recording that has no frame yet,
  * and for a server that could not answer.
@@ -72,7 +73,11 @@ const replayButton = /** @type {HTMLButtonElement} */ (document.getElementById('
 replayButton.addEventListener('click', () => want({ positionS: 0 }));
 const downloadButton = /** @type {HTMLButtonElement} */ (document.getElementById('download'));
 downloadButton.addEventListener('click', () => void download());
-const downloadFailure = /** @type {HTMLElement} */ (document.getElementById('download-failure'));
+const downloadStatus = /** @type {HTMLElement} */ (document.getElementById('download-status'));
+/** Whether the server is being asked for a download. */
+let isAsking = false;
+/** Until when a failed download is shown. @type {ReturnType<typeof setTimeout> | undefined} */
+let failing;
 showPlayback();
 setInterval(showPosition, POSITION_SHOWN_EVERY_MS);
 // Another link to the same stream may differ only in its fragment, and browsers do not load a page again when only the fragment changes.
@@ -158,6 +163,7 @@ function want(next) {
 }
 
 function goLive() {
+  timeline.cancel();
   if (wanted !== 'live' && page.live !== undefined) return want('live');
   engine?.goLive();
   video.play().catch(() => {}); // refused: the page still shows that it is paused
@@ -213,14 +219,22 @@ async function askForRecording() {
  */
 async function download() {
   const file = recording && largestDownload(recording);
-  if (!recording || !file) return;
+  if (!recording || !file || isAsking) return;
   const url = new URL(fileUrl(recording, file));
   url.searchParams.set('download', recording.name);
+  clearTimeout(failing);
+  downloadStatus.textContent = 'The download is being prepared.';
+  isAsking = true;
   const status = await askForFile(url);
-  downloadFailure.textContent = '';
-  if (status === 200) location.assign(url);
-  else if (status === 401 || status === 403) downloadFailure.textContent = OFFLINE_WORDINGS.refused?.detail ?? '';
-  else downloadFailure.textContent = 'The recording cannot be downloaded right now.';
+  isAsking = false;
+  downloadStatus.textContent = '';
+  if (status === 200) return location.assign(url);
+  const isRefused = status === 401 || status === 403;
+  downloadStatus.textContent =
+    (isRefused && OFFLINE_WORDINGS.refused?.detail) || 'The recording cannot be downloaded right now.';
+  failing = setTimeout(() => {
+    downloadStatus.textContent = '';
+  }, FAILURE_SHOWN_MS);
 }
 
 /** @param {import('./recording.js').Recording} shown @param {string} name */

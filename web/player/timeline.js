@@ -13,7 +13,8 @@ const SETTLE_MS = 200;
  * @typedef {object} Timeline
  * @property {(storyboardUrl: string, grows: boolean) => void} use sets which recording it shows; an empty URL hides it
  * @property {(at: { positionS: number, endS: number, isLive: boolean }) => void} show shows the position
- * @property {(seconds: number) => void} seekBy seeks relative to the shown position; quick calls add up
+ * @property {(seconds: number) => void} seekBy seeks relative to the shown position, if one is shown; quick calls add up
+ * @property {() => void} cancel forgets a position that is being chosen
  */
 
 /**
@@ -72,6 +73,7 @@ export function wireTimeline(seek) {
   slider.addEventListener('pointerleave', hidePreview);
   slider.addEventListener('blur', hidePreview);
   slider.addEventListener('input', () => {
+    clearTimeout(settling);
     isDragged = true;
     fill();
     showPreview(slider.valueAsNumber);
@@ -81,9 +83,12 @@ export function wireTimeline(seek) {
     commit();
   });
 
-  const commit = () => {
+  const cancel = () => {
     clearTimeout(settling);
     isDragged = false;
+  };
+  const commit = () => {
+    cancel();
     const hasLive = document.documentElement.dataset.live !== undefined;
     const positionS = slider.valueAsNumber;
     seek(hasLive && positionS > Math.max(0, endS() - LIVE_WITHIN_S) ? 'live' : positionS, isLive);
@@ -108,13 +113,14 @@ export function wireTimeline(seek) {
     },
     seekBy: (seconds) => {
       const fromS = slider.valueAsNumber;
-      if (line.hidden || (isLive && seconds > 0 && fromS >= endS())) return;
+      if (line.hidden || endS() === 0 || (isLive && seconds > 0 && fromS >= endS())) return;
       isDragged = true;
       slider.value = String(Math.max(0, fromS + seconds));
       fill();
       clearTimeout(settling);
       settling = setTimeout(commit, SETTLE_MS);
     },
+    cancel,
   };
 }
 
