@@ -205,6 +205,17 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
         each.scrollWidth <= each.clientWidth && each.scrollHeight <= each.clientHeight)`;
       await waitFor(() => page.evaluate<boolean>(isWhole), { what: `a wall of ${viewport.width} without scrolling` });
     }
+    // It reads everything every few seconds, also for a user whose event streams are used up.
+    let refused = 0;
+    await page.route('**/api/event/stream', async (route) => {
+      refused += 1;
+      await route.fulfill({ status: 403, json: { errors: ['No more.'], code: 'quota_exceeded', requestId: '1' } });
+    });
+    await page.reload();
+    await waitFor(() => refused >= 2, { what: 'two refusals' });
+    await pictures.filter({ hasText: 'a sick one' }).waitFor();
+    assert.equal(await page.getByText('Not up to date').count(), 0);
+    await page.unrouteAll({ behavior: 'wait' });
     await page.keyboard.press('Escape');
     await page.getByRole('heading', { name: 'Home' }).waitFor();
 

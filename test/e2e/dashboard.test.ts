@@ -703,6 +703,15 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     assert.equal(asked.attempts, 1, 'a request that the rules forbid is not repeated');
     await server.api.request('DELETE', `/stream/${made.id}`);
     await page.getByText('You have no stream with this id').waitFor();
+    // Another server may know it, so it is looked for again, but only once a minute.
+    await page.addInitScript(`{
+      const { setInterval } = globalThis;
+      globalThis.setInterval = (run, ms) => setInterval(run, ms === 60_000 ? 100 : ms);
+    }`);
+    asked.streams = 0;
+    await page.reload();
+    await page.getByText('You have no stream with this id').waitFor();
+    await waitFor(() => asked.streams >= 3, { what: 'three requests for a stream that is gone' });
   });
 
   test('a message stays while somebody points at it, and what must be read until it is closed', async () => {

@@ -4,7 +4,7 @@
  */
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { type ListPage, list } from './api.ts';
-import { isFinal } from './errors.ts';
+import { ApiError } from './errors.ts';
 import { eventState, onEvents } from './events.ts';
 import type { ServiceEvent } from './types.ts';
 
@@ -22,8 +22,8 @@ export interface Data<Value> {
 /** When to load again. */
 export interface Refresh {
   /**
-   * Every so many milliseconds while the page is visible, until the error is final. What events renew is loaded from time to time while none
-   * arrive.
+   * Every so many milliseconds while the page is visible, until the rules of the API key forbid it. What is not found is looked for less often.
+   * What events renew is loaded from time to time while none arrive.
    */
   readonly everyMs?: number | undefined;
   /** After each event for which this is true. */
@@ -34,6 +34,8 @@ export interface Refresh {
 const SPACING_MS = 150;
 /** How often data is loaded that events would renew, while none arrive. */
 const WITHOUT_EVENTS_MS = 15_000;
+/** How often data is looked for that was not found. During an upgrade, a server of the version before does not know what is new. */
+const MISSING_EVERY_MS = 60_000;
 /** How long a load may take. The next one may find a connection that works. */
 const LIMIT_MS = 20_000;
 
@@ -101,14 +103,20 @@ export function useData<Value>(
 
   const isWithoutEvents = eventState.value === 'lost' || eventState.value === 'forbidden';
   const { everyMs = refresh.on && isWithoutEvents ? WITHOUT_EVENTS_MS : undefined } = refresh;
-  const hasFinalError = isFinal(state.error);
+  const code = state.error instanceof ApiError ? state.error.code : '';
+  const pollMs =
+    everyMs === undefined || code === 'insufficient_scope'
+      ? undefined
+      : code === 'not_found'
+        ? Math.max(everyMs, MISSING_EVERY_MS)
+        : everyMs;
   useEffect(() => {
-    if (everyMs === undefined || hasFinalError) return;
+    if (pollMs === undefined) return;
     const timer = setInterval(() => {
       if (!document.hidden && loading.current === undefined) reload();
-    }, everyMs);
+    }, pollMs);
     return () => clearInterval(timer);
-  }, [everyMs, hasFinalError, reload]);
+  }, [pollMs, reload]);
 
   useEffect(() => {
     let timer: ReturnType<typeof setTimeout> | undefined;

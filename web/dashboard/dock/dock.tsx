@@ -4,7 +4,6 @@
 import { useEffect } from 'preact/hooks';
 import { get, list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
-import { eventState } from '../../shared/events.ts';
 import { bitrate } from '../../shared/format.ts';
 import { hrefOf } from '../../shared/router.ts';
 import { serverNow } from '../../shared/server-clock.ts';
@@ -33,13 +32,12 @@ export function Dock({ params: { id = '' } }: PageProps) {
     everyMs: EVERY_MS,
     on: (event) => event.streamId === id,
   });
-  const isStale = data.error !== undefined || eventState.value === 'lost';
   return (
     <div class="dock">
       {data.value === undefined ? (
         <Waiting data={data} lines={5} />
       ) : (
-        <StreamInDock id={id} isStale={isStale} {...data.value} />
+        <StreamInDock id={id} isStale={data.error !== undefined} {...data.value} />
       )}
     </div>
   );

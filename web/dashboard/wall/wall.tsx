@@ -4,7 +4,6 @@
 import { useEffect, useState } from 'preact/hooks';
 import { list } from '../../shared/api.ts';
 import { useData } from '../../shared/data.ts';
-import { eventState } from '../../shared/events.ts';
 import { count, sentence, time } from '../../shared/format.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import { second } from '../../shared/ticks.ts';
@@ -51,7 +50,7 @@ export function Wall() {
           {sick > 0 && <Badge tone="warn">{count(sick, 'needs', 'need')} attention</Badge>}
           {hidden > 0 && <span class="soft"> {hidden} not shown</span>}
         </p>
-        {(data.error !== undefined || eventState.value === 'lost') && <Badge tone="bad">Not up to date</Badge>}
+        {data.error !== undefined && <Badge tone="bad">Not up to date</Badge>}
         <Clock />
         {/* An iPhone shows nothing but videos on its full screen. */}
         {document.fullscreenEnabled && (
