@@ -24,6 +24,7 @@ import { someNode, someReceipt, someStream, someUser, someWebhook } from '#test/
 import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { kyselyOn, postgresCompiler } from './postgres/dialect.ts';
+import { setUp } from './postgres/session.ts';
 import { statementOf } from './postgres/statements.ts';
 import { openPostgres } from './postgres.ts';
 
@@ -378,6 +379,26 @@ describe('an outage', () => {
     await call;
     await assert.rejects(engine.read({ sql: 'select 1', parameters: [] }), away);
     own.resume();
+  });
+});
+
+describe('a new connection', () => {
+  it('counts as busy only processes of its own user and database, and never its own, which a pooler may hand out again', async () => {
+    const asking = new Client({ connectionString: emptyStore });
+    const [same, other] = [emptyStore, withThings].map((connectionString) => new Client({ connectionString }));
+    const clients = [asking, same!, other!];
+    await Promise.all(clients.map((client) => client.connect()));
+    try {
+      const pids: number[] = [];
+      for (const client of clients) {
+        await client.query('begin');
+        pids.push((await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]!.pid);
+      }
+      const { busy, backend } = await setUp(asking, 60_000, pids);
+      assert.deepEqual([backend, busy], [pids[0], [pids[1]]]);
+    } finally {
+      await Promise.all(clients.map((client) => client.end()));
+    }
   });
 });
 

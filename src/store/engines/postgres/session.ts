@@ -6,7 +6,8 @@ import { Away } from './failure.ts';
 
 /**
  * Sets the parameters by a query, because poolers refuse start parameters. `synchronous_commit` is never off, so that no setting of the
- * server can lose acknowledged commits.
+ * server can lose acknowledged commits. A pooler may hand out the process of an abandoned connection again, and a new primary may have
+ * other processes with the same ids, so neither the asking process nor those of other users and databases are counted as busy.
  */
 const SETUP = `select
   set_config('statement_timeout', $1, false),
@@ -15,7 +16,8 @@ const SETUP = `select
     else current_setting('synchronous_commit') end, false),
   pg_is_in_recovery() as "isStandby",
   pg_backend_pid() as backend,
-  array(select pid from pg_stat_activity where pid = any ($2::int[]) and state <> 'idle') as busy`;
+  array(select pid from pg_stat_activity where pid = any ($2::int[]) and pid <> pg_backend_pid()
+    and usename = current_user and datname = current_database() and state <> 'idle') as busy`;
 
 /** The facts about a new connection. */
 export interface NewConnection {
