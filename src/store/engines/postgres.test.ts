@@ -339,7 +339,7 @@ describe('an outage', () => {
 
   it('of commits only, however long, costs the server no more connections, and no read', async () => {
     const databaseUrl = new Secret(await own.newDatabase());
-    await using engine = await openPostgres(await optionsOf({ databaseUrl, writeTimeoutMs: 200 }));
+    await using engine = await openPostgres(await optionsOf({ databaseUrl, writeTimeoutMs: 1000 }));
     await own.query('create table things (id text primary key, n bigint not null)', databaseUrl.reveal());
     // Commits wait for a standby that does not exist, as for one that is being restarted.
     const follow = async (standby: string) => {
@@ -359,8 +359,10 @@ describe('an outage', () => {
       for (let round = 0; round < 4; round += 1) {
         const outcomes = await writeMany();
         assert.ok(outcomes.every((each) => each.status === 'rejected' && awayOrUnknown(each.reason)));
-        assert.equal(await waiting(), 8);
       }
+      // A process that has not read its queries when its connection is closed counts as idle, and its commit waits later. On a busy machine
+      // there may be one or two, but never another set of connections.
+      assert.ok((await waiting()) < 12, `${await waiting()} commits wait`);
       await waitFor(() => things(engine).then(Boolean, () => false), { what: 'a read' });
     } finally {
       await follow('');
