@@ -31,6 +31,10 @@ const MAX_SAMPLES = 500;
 const MAX_BYTES = 8 * 1024 * 1024;
 /** Timestamps that were rounded to milliseconds make a frame appear up to this much longer or shorter. */
 const JITTER_S = 0.001;
+/** The largest relative difference from the declared duration at which a single frame counts as such a frame, and not as a pause. */
+const DECLARED_TOLERANCE = 0.1;
+/** How many times longer than the shortest frame of the first part its longest may be for the measured rate to be announced. */
+const UNEVEN_FACTOR = 1.5;
 
 /** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
 export function largestPartTargetS(framesPerSecond: number): number {
@@ -39,8 +43,8 @@ export function largestPartTargetS(framesPerSecond: number): number {
 
 /**
  * Makes parts of up to the longest duration, which is 2 ms below the part target. For audio it is known at once. For video it is measured over
- * the first part, and is constant from then on. When the first part is a single frame, it is measured over the next part: many sources pause
- * after their first frame, and its duration would delay all viewers until the session ends.
+ * the first part, and is constant from then on. When the first part is a single frame that is longer than declared, it is measured over the next
+ * part: many sources pause after their first frame, and its duration would delay all viewers until the session ends.
  */
 export class PartBuilder {
   readonly #take: TakePart;
@@ -99,7 +103,10 @@ export class PartBuilder {
     return this.#isLongEnough() ? this.longestTicks : this.leftTicks;
   }
 
-  /** The frame rate. Undefined until it is measured, and for audio. */
+  /**
+   * The frame rate. Undefined until it is measured, and for audio. It is the declared rate where the first part has a pause or a burst, which
+   * says nothing about the later frames.
+   */
   get framesPerSecond(): number | undefined {
     return this.#framesPerSecond;
   }
@@ -143,11 +150,11 @@ export class PartBuilder {
    */
   settle(): void {
     if (this.#longestMs !== undefined || this.#loneTicks === undefined || this.#track.kind === 'audio') return;
-    this.#fix({ framesPerSecond: this.#track.declaredFrameRate ?? USUAL_FRAME_RATE, exact: true }, 0);
+    this.#fix({ framesPerSecond: this.#declaredFrameRate ?? USUAL_FRAME_RATE, exact: true }, 0);
   }
 
   #learn(frames: number, durationTicks: number): void {
-    if (frames > 1) {
+    if (frames > 1 || this.#isAsDeclared(durationTicks)) {
       this.#fix(this.#measure(durationTicks), durationTicks);
     } else if (this.#loneTicks === undefined) {
       this.#loneTicks = durationTicks;
@@ -157,10 +164,27 @@ export class PartBuilder {
     }
   }
 
+  /** Whether a frame lasts as long as the declared rate says, so that it was not a pause. */
+  #isAsDeclared(frameTicks: number): boolean {
+    const expected = this.#declaredFrameRate;
+    return expected !== undefined && Math.abs((frameTicks / this.#track.timescale) * expected - 1) < DECLARED_TOLERANCE;
+  }
+
+  get #declaredFrameRate(): number | undefined {
+    return this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
+  }
+
   #fix(rate: FrameRate, partTicks: number): void {
     const partMs = (partTicks * 1000) / this.#track.timescale;
-    this.#framesPerSecond = rate.framesPerSecond;
+    this.#framesPerSecond = (this.#isUneven() ? this.#declaredFrameRate : undefined) ?? rate.framesPerSecond;
     this.#longestMs = Math.max(longestPartMs(framesPerPart(rate.framesPerSecond), rate), Math.ceil(partMs - 1e-6));
+  }
+
+  /** Whether the frames of the growing part have such different durations that a pause or a burst is among them. */
+  #isUneven(): boolean {
+    const durations = this.#samples.map(({ durationTicks }) => durationTicks);
+    const jitterTicks = 2 * JITTER_S * this.#track.timescale;
+    return Math.max(...durations) > UNEVEN_FACTOR * Math.min(...durations) + jitterTicks;
   }
 
   #isFull(): boolean {
@@ -179,13 +203,12 @@ export class PartBuilder {
   /** @param durationTicks the duration of the growing part's frames */
   #measure(durationTicks: number): FrameRate {
     const { timescale } = this.#track;
-    const declared = this.#track.kind === 'video' ? this.#track.declaredFrameRate : undefined;
     // Session time begins at any fraction of a millisecond, but its steps are those of the publisher.
     const firstTicks = this.#samples[0]?.dts ?? 0;
     const steps = [durationTicks, ...this.#samples.map(({ dts }) => dts - firstTicks)];
     const inMilliseconds = steps.every((step) => step % (timescale / 1000) === 0);
     const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
-    return recogniseFrameRate(this.#samples.length, durationTicks / timescale, resolutionS, declared);
+    return recogniseFrameRate(this.#samples.length, durationTicks / timescale, resolutionS, this.#declaredFrameRate);
   }
 }
 

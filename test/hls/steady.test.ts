@@ -132,3 +132,28 @@ test('segments of open GOPs are not announced as independent, and those of close
     assert.ok(segments.every(({ parts }) => parts.length === 0 || parts[0]!.independent));
   }
 });
+
+test('a rendition of few frames that lasts as declared is announced with its first frame, and does not delay the others', async () => {
+  for (const fps of [1, 2, 5]) {
+    const feed = new Feed({ fps, gop: 10, video: videoTrack({ declaredFrameRate: fps }) });
+    await feed.watch(1 / fps + 0.02);
+    assert.equal((await announced(feed)).frameRate, `${fps}.000`);
+  }
+});
+
+for (const [name, durationsMs] of [
+  ['a short pause after its first frame', [100]],
+  ['a longer pause after its first frame', [150]],
+  ['a pause after its second frame', [33, 300]],
+  ['a burst', Array.from({ length: 24 }, () => 1)],
+] as const) {
+  test(`a source that begins with ${name} is announced with the frame rate that it declares`, async () => {
+    let atMs = 0;
+    const times = [...durationsMs, ...Array.from({ length: 60 }, () => 33)].map((durationMs) => (atMs += durationMs));
+    const feed = new Feed({ video: videoTrack({ declaredFrameRate: 30 }) });
+    for (const timeMs of [0, ...times]) {
+      feed.session.write(VIDEO_ID, packetAt(videoTrack(), timeMs, { keyframe: timeMs === 0 }));
+    }
+    assert.equal((await announced(feed)).frameRate, '30.000');
+  });
+}
