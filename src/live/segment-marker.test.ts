@@ -59,6 +59,26 @@ test('every segment but the second begins with a keyframe when the frames that a
   }
 });
 
+test('keyframes that come twice or more often in a little more than two seconds do not make segments shorter', () => {
+  for (const [fps, gop, frames] of [
+    [29.7, 30, 60],
+    [59.4, 60, 120],
+    [29.7, 15, 60],
+    [29.7, 20, 60],
+    [29.5, 30, 60],
+    [30, 30, 60],
+  ] as const) {
+    const marks = marksOf(newMarker({ targetDurationS: 2 }), { fps, gop, seconds: 30 });
+    const starts = marks.map(({ atS }) => Math.round(atS * fps));
+    assert.deepEqual(
+      starts,
+      starts.map((_, index) => index * frames),
+      `a keyframe every ${gop} frames at ${fps} fps`,
+    );
+    assert.ok(marks.every(({ independent }) => independent));
+  }
+});
+
 test('a segment is not longer than the target duration where keyframes are more than a fifth of a second late', () => {
   const marks = marksOf(newMarker({ targetDurationS: 2 }), { fps: 25, gop: 60, seconds: 7 });
   assert.deepEqual(rounded(marks), [0, 2, 2.4, 4.4, 4.8, 6.8]);

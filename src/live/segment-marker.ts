@@ -150,8 +150,10 @@ export class SegmentMarker {
     const isTooLong = lengthS + toleranceS > this.#targetDurationS && !this.#mayWait(lengthS, toleranceS);
     const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
-    // not used, a segment would begin without a keyframe.
-    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + toleranceS;
+    // not used, a segment would begin without a keyframe. One that will be a little late is waited for. It may come
+    // even later than its interval says, so only half of the longest wait is counted on.
+    const lateS = Math.max(toleranceS, KEYFRAME_LATE_S / 2 - toleranceS);
+    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + lateS;
     if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
     this.#cutPause(phase.startS, lengthS);
     return this.#begin(packet, timescale);
