@@ -79,7 +79,7 @@ export class Housekeeping implements AsyncDisposable {
   #failures: unknown[] = [];
   /** When the last look at users with ended sessions began. */
   #lookedAt: Milliseconds;
-  /** The monotonic time since which events have been numbered ahead of the database's clock. */
+  /** The monotonic time since which times have been found that lie ahead of the database's clock. */
   #aheadSince: Milliseconds | undefined;
 
   constructor(options: HousekeepingOptions) {
@@ -153,7 +153,10 @@ export class Housekeeping implements AsyncDisposable {
     }
     this.#aheadSince ??= clock.monotonic();
     if (clock.monotonic() - this.#aheadSince < AHEAD_FOR_MS) return;
-    logger.warn({}, 'events were stored while the clock was ahead; their times are set back to the present');
+    logger.warn(
+      {},
+      'events or deliveries were stored while the clock was ahead; their times are set back to the present',
+    );
     await this.#inBatches((limit) => store.events.setBack(AHEAD_MS, limit));
   }
 

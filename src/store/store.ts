@@ -533,13 +533,13 @@ export interface Store extends AsyncDisposable {
       },
     ): Promise<readonly ServiceEvent[]>;
     /**
-     * Whether events are numbered at a time more than `byMs` ahead of the database's clock. That clock was then ahead, because the times of
-     * the list never go back.
+     * Whether the database's clock was ahead by more than `byMs`: events are numbered at such a time, because the times of the list never go
+     * back, or a webhook is leased or waits for longer than it can be.
      */
     areAhead(byMs: number): Promise<boolean>;
     /**
      * Sets the times of events, deliveries and webhooks that are ahead of the database's clock to the present, at most `limit` of each kind
-     * at once, and ends leases of webhooks that would last longer than `byMs`. The order of the list stays the same. Returns a number below
+     * at once, and ends leases of webhooks that would last longer than `byMs`. Deliveries may wait for a day and `byMs`. The order of the list stays the same. Returns a number below
      * `limit` when nothing is left to do.
      */
     setBack(byMs: number, limit: number): Promise<number>;

@@ -7,10 +7,10 @@ import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { someReceipt, someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
 
-const [HOUR_MS, YEARS_MS] = [3_600_000, 300_000_000_000];
+const [HOUR_MS, DAY_MS, YEARS_MS] = [3_600_000, 86_400_000, 300_000_000_000];
 
 /**
- * Checks that an empty store recovers from a clock that was years ahead while events were numbered and a webhook was leased.
+ * Checks that an empty store recovers from a clock that was years ahead while events were numbered, deliveries failed, or a webhook was leased.
  * @param run runs SQL on the database of the store
  */
 export async function recoversFromClockAhead(store: Store, run: (sql: string) => Promise<unknown>): Promise<void> {
@@ -50,5 +50,27 @@ export async function recoversFromClockAhead(store: Store, run: (sql: string) =>
     [webhook.id],
   );
   assert.equal((await store.webhooks.due(webhook.id, 10)).length, 7);
+
+  // Attempts that failed while the clock was ahead, of deliveries from before, and a wait that a receiver asked for.
+  await run(`update webhook_deliveries set next_at = next_at + ${YEARS_MS};
+    update webhook_deliveries set next_at = next_at - ${YEARS_MS} + ${DAY_MS}
+      where sequence = (select max(sequence) from webhook_deliveries)`);
+  await store.webhooks.release(webhook.id);
+  assert.equal(await store.events.areAhead(HOUR_MS), true);
+  assert.equal(await store.events.setBack(HOUR_MS, 3), 3);
+  while ((await store.events.setBack(HOUR_MS, 3)) === 3);
+  assert.equal((await store.webhooks.due(webhook.id, 10)).length, 6);
+  const claim = async () => (await store.webhooks.claimDue({ leaseMs: 1000, limit: 10 })).length;
+  assert.equal(await claim(), 1);
+  await run(`update webhooks set leased_until = ${Date.now() + YEARS_MS}, lease = '${newUserId()}'`);
+  assert.equal(await claim(), 0);
+  assert.equal(await store.events.areAhead(HOUR_MS), true);
+  await store.events.setBack(HOUR_MS, 3);
+  assert.equal(await store.events.areAhead(HOUR_MS), false);
+  assert.equal(await claim(), 1);
+  await run('delete from webhook_deliveries where next_at < (select max(next_at) from webhook_deliveries)');
+  await store.webhooks.release(webhook.id);
+  assert.equal(await store.events.areAhead(HOUR_MS), false, 'a wait of a day is no sign of a clock that was ahead');
+
   assert.ok((await store.events.deleteOlder(present.to, 100)) === 8);
 }

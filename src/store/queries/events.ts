@@ -26,6 +26,9 @@ export interface EventListArgs {
   readonly to?: number;
 }
 
+/** The longest wait of a delivery that a receiver may ask for (`Retry-After`). */
+const LONGEST_WAIT_MS = 86_400_000;
+
 /** The columns that an event is inserted with. */
 const NEW_COLUMNS = ['id', 'type', 'at', 'user_id', 'stream_id', 'session_id', 'payload'] as const;
 
@@ -58,6 +61,8 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
   const isNumbered = sql<boolean>`sequence is not null`;
   const unnumbered = sql`select position from events where sequence is null order by position`;
   const last = sql`(select last from event_sequence)`;
+  /** A time that lies ahead by more than `by_ms` and the longest wait of a delivery. */
+  const beyondWaits = (byMs: number) => sql`(select ${now}) + cast(${byMs} as bigint) + ${sql.lit(LONGEST_WAIT_MS)}`;
   /** The events just numbered, with the webhooks that have chosen their type. */
   const chosen = sql`events
     join webhook_events on webhook_events.user_id = events.user_id and webhook_events.type = events.type
@@ -212,12 +217,21 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
     /** Returns a row when an event waits for its number. */
     waiting: prepare(() => db.selectFrom('events').select('position').where('sequence', 'is', null).limit(sql.lit(1))),
 
-    /** Returns a row when events are numbered at a time that is still ahead by more than `by_ms`. */
+    /**
+     * Returns a row when events are numbered at a time that is still ahead by more than `by_ms`, when a webhook is leased for longer than
+     * that, or when a webhook or delivery waits for longer than that and the longest wait.
+     */
     isAhead: prepare((args: { by_ms: number }) =>
       db
         .selectFrom('event_sequence')
         .select('last')
-        .where(sql<boolean>`recorded_at > ${now} + cast(${args.by_ms} as bigint)`),
+        .where(
+          sql<boolean>`recorded_at > ${now} + cast(${args.by_ms} as bigint) or exists (
+          select 1 from webhooks where due_at is not null and (
+            due_at > ${beyondWaits(args.by_ms)} or leased_until > (select ${now}) + cast(${args.by_ms} as bigint)
+            or exists (select 1 from webhook_deliveries
+              where webhook_id = webhooks.id and state = 'pending' and next_at > ${beyondWaits(args.by_ms)})))`,
+        ),
     ),
 
     /** Sets the times of numbered events that are ahead to the present, in the order of the list. Run `holdSequence` first. */
@@ -247,6 +261,20 @@ export function eventQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>
         where (webhook_id, sequence) in (
           select webhook_id, sequence from webhook_deliveries
           where state = ${args.state} and created_at > (select ${now}) order by created_at limit ${args.limit})`,
+      ),
+    ),
+
+    /**
+     * Makes deliveries due now that would be tried again after more than `by_ms` and the longest wait. Their attempt failed while the clock
+     * was ahead, so that they may be of the present themselves.
+     */
+    setRetriesBack: prepare((args: { by_ms: number; limit: number }) =>
+      compilable(
+        db,
+        sql`update webhook_deliveries set next_at = ${now} where (webhook_id, sequence) in (
+          select webhook_id, sequence from webhooks
+          join webhook_deliveries on webhook_deliveries.webhook_id = webhooks.id
+          where due_at is not null and state = 'pending' and next_at > ${beyondWaits(args.by_ms)} limit ${args.limit})`,
       ),
     ),
 

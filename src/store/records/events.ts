@@ -51,10 +51,11 @@ export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['
         events.setBack({ limit }),
         events.setDeliveriesBack({ state: 'pending', limit }),
         events.setDeliveriesBack({ state: 'dead', limit }),
+        events.setRetriesBack({ by_ms: byMs, limit }),
         events.setWebhooksBack({ by_ms: byMs }),
         events.sequenceSetBack({}),
       ]);
-      return Math.max(...changed.slice(1, 4));
+      return Math.max(...changed.slice(1, 5));
     },
 
     async deleteOlder(before, limit) {
