@@ -10,7 +10,8 @@ import type { Logger } from '#telemetry/logger.ts';
 export const LEASE_MS = 6000;
 /**
  * The interval of the heartbeat, at which a node renews its lease, checks the leases of others, and writes its numbers of viewers. The
- * sessions of a lost node end within 6 + 2 s, and the numbers of viewers that other nodes read are at most one beat old.
+ * sessions of a lost node end within 6 + 2 s while the store answers in time. The numbers of viewers that other nodes read are at most one
+ * beat old.
  */
 export const BEAT_MS = 2000;
 /**
