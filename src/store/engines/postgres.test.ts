@@ -24,8 +24,11 @@ import { someNode, someReceipt, someStream, someUser, someWebhook } from '#test/
 import { startTcpProxy } from '#test/support/tcp-proxy.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { kyselyOn, postgresCompiler } from './postgres/dialect.ts';
+import { Away } from './postgres/failure.ts';
+import { Lane } from './postgres/lane.ts';
 import { setUp } from './postgres/session.ts';
 import { statementOf } from './postgres/statements.ts';
+import { targetOf } from './postgres/target.ts';
 import { openPostgres } from './postgres.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'millrace-postgres-data-'));
@@ -401,6 +404,49 @@ describe('a new connection', () => {
     } finally {
       await Promise.all(clients.map((client) => client.end()));
     }
+  });
+});
+
+describe('a lane', () => {
+  it('lets calls wait for its working connections while the server is still busy with an abandoned one', async () => {
+    const url = await server.newDatabase();
+    const lane = new Lane({
+      role: 'test',
+      target: targetOf(new Secret(url)),
+      connections: 2,
+      clock: systemClock,
+      logger: silentLogger,
+      timeoutMs: 60_000,
+      maxPending: 100,
+      closeTimeoutMs: 1000,
+    });
+    const sleeping = "from pg_stat_activity where query like '%pg_sleep(601)' and wait_event = 'PgSleep'";
+    const abandoning = lane.run(async (client) => {
+      client.query('set statement_timeout = 0; select pg_sleep(601)').catch(() => {});
+      await waitFor(async () => (await server.query(`select 1 ${sleeping}`)).length > 0, { what: 'the query' });
+      throw new Away('abandoned');
+    });
+    await assert.rejects(abandoning, away);
+    const { promise: connected, resolve: onConnected } = Promise.withResolvers<void>();
+    const working = lane.run(async (client) => {
+      await client.query('select 1');
+      onConnected();
+      await client.query('select pg_sleep(0.3)');
+    });
+    await connected;
+    const countOf = async () => lane.run(async (client) => (await client.query('select 1')).rowCount);
+    try {
+      assert.deepEqual(await Promise.all(Array.from({ length: 12 }, countOf)), Array(12).fill(1));
+      await working;
+    } finally {
+      await server.query(`select pg_cancel_backend(pid) ${sleeping}`);
+    }
+    // Both places are used again once the server has finished.
+    const backend = () =>
+      lane.run(async (client) => (await client.query('select pg_backend_pid() as pid, pg_sleep(0.05)')).rows[0]!.pid);
+    const areBothUsed = async () => new Set(await Promise.all([backend(), backend()])).size === 2;
+    await waitFor(areBothUsed, { what: 'two connections' });
+    await lane.close();
   });
 });
 

@@ -53,6 +53,9 @@ export type Work<Result> = (client: PoolClient, committing: () => void) => Promi
 /** Thrown when the connection broke, or the time limit passed, after a commit was sent and before it was answered. */
 class Unanswered extends Away {}
 
+/** Thrown when a new connection has no place beside those that work and those that were abandoned. */
+class Crowded extends Away {}
+
 /** A pool of connections, which are made when they are needed, and again after they broke. */
 export class Lane {
   readonly #options: LaneOptions;
@@ -173,15 +176,26 @@ export class Lane {
     const asked = [...this.#abandoned];
     const { backend, busy } = await setUp(client, timeoutMs, asked);
     for (const each of asked) if (!busy.includes(each)) this.#abandoned.delete(each);
-    if (busy.length + this.#pool.totalCount > connections) {
-      throw new Away('earlier calls are still waiting for the server');
+    const places = connections - busy.length;
+    if (this.#pool.totalCount > places) {
+      // From now on, calls wait for the connections that work.
+      this.#pool.options.max = places > 0 ? places : connections;
+      throw new Crowded('earlier calls are still waiting for the server');
     }
     this.#backends.set(client, backend);
   }
 
+  /** Whether the pool has a connection for each place that abandoned connections have left, when they were last counted. */
+  get #isCrowded(): boolean {
+    const { options, totalCount } = this.#pool;
+    return options.max < this.#options.connections && totalCount >= options.max;
+  }
+
   async #connected(aborted: Promise<never>): Promise<PoolClient> {
-    const { clock } = this.#options;
-    if (this.#pool.idleCount === 0 && clock.monotonic() < this.#retryAt) {
+    const { clock, connections } = this.#options;
+    if (clock.monotonic() >= this.#retryAt) {
+      this.#pool.options.max = connections;
+    } else if (this.#pool.idleCount === 0 && !this.#isCrowded) {
       throw new Away('the last attempt to connect failed a moment ago');
     }
     const connecting = this.#pool.connect();
@@ -199,6 +213,7 @@ export class Lane {
       return await Promise.race([connecting, aborted]);
     } catch (error) {
       isAbandoned = true;
+      if (error instanceof Crowded && this.#isCrowded) return this.#connected(aborted);
       throw error;
     }
   }
