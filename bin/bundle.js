@@ -21,7 +21,7 @@ const ENTRIES = [
 const EXTERNAL = ['esbuild', 'node-av', 'pg-native'];
 const PREFIX = 'bundle-';
 const UNFINISHED = '-unfinished';
-/** The file of a bundle with the names and sizes of all its others. */
+/** The name of the file of a bundle that lists the names and sizes of all its other files. */
 const LIST = 'files.txt';
 /**
  * How many bundles are kept, and for how long every bundle is kept after its last start. Parts of a bundle are loaded when they are first
@@ -52,7 +52,7 @@ export async function bundleOf(main, cache) {
     removeOld(cache);
     // Throws when another process is making it.
     mkdirSync(unfinished);
-    // Another process may have made it since the first check, and loads parts of it when they are first needed.
+    // Another process may have made the bundle since the first check, and loads its parts when they are first needed.
     if (isWhole(bundle)) {
       rmSync(unfinished, { recursive: true });
       return program;
@@ -63,7 +63,7 @@ export async function bundleOf(main, cache) {
   try {
     await build(source, extname(main), unfinished);
     writeFileSync(join(unfinished, LIST), filesIn(unfinished));
-    // One that is not whole would be in the way.
+    // A bundle that is not whole would be in the way.
     rmSync(bundle, { recursive: true, force: true });
     renameSync(unfinished, bundle);
     return program;
@@ -103,8 +103,8 @@ function modulesIn(folder) {
 }
 
 /**
- * Whether a bundle has all its files in their sizes. The name of a folder may be on the disk half a minute before the contents of its files,
- * and a power failure in between leaves empty files. An empty program would end at once with exit code 0.
+ * Whether a bundle has all its files, each in its listed size. The name of a folder may be on the disk half a minute before the contents of
+ * its files, and a power failure in between leaves empty files. An empty program would end at once with exit code 0.
  */
 function isWhole(bundle) {
   try {

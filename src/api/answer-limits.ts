@@ -12,12 +12,12 @@ import type { RateLimit } from './rate-limit.ts';
 const LARGE_CHARACTERS = 16_384;
 /** So many characters of an answer cost the event loop about as much as another request. */
 const CHARACTERS_OF_REQUEST = 65_536;
-/** How much of large answers to a user may be sent and not read. It is enough for 16 full pages of lists at a time. */
+/** How many characters of large answers to a user may be unread at a time. They are enough for 16 full pages of lists. */
 const MAX_UNREAD_CHARACTERS = 16 * 1_048_576;
 
 /**
- * Counts a large answer as several requests. That of a GET is cut off when nothing of it is read for 30 s, and is refused while too much is
- * unread that was sent to the same user before.
+ * Counts a large answer as several requests. A large answer to a GET is refused while too much of earlier ones to the same user is unread,
+ * and is cut off when nothing of it is read for 30 s.
  */
 export function limitAnswers(api: ApiInstance, rateLimit: Pick<RateLimit, 'addCost'>): void {
   const unread = new Map<UserId, number>();
@@ -44,7 +44,7 @@ export function limitAnswers(api: ApiInstance, rateLimit: Pick<RateLimit, 'addCo
       if (!isOver) add(userId, -characters);
       isOver = true;
     };
-    // A connection that breaks may have other answers before this one. Then Node 20 closes the request only.
+    // A connection that breaks may have other answers before this one. Then Node emits `close` for the request only.
     raw.once('close', over);
     reply.raw.once('close', over);
     // Nearly every answer has left the process by then.

@@ -34,7 +34,7 @@ declare module 'fastify' {
   }
 
   interface FastifyContextConfig {
-    /** Whether the route changes nothing in the store, with which its answer could be stored. Then `Idempotency-Key` has no effect. */
+    /** Whether the route changes nothing in the store. Its answer is then not stored either, and `Idempotency-Key` has no effect. */
     storesNothing?: boolean;
   }
 }
@@ -56,8 +56,8 @@ const HEADERS = Type.Object({
 });
 
 /**
- * Makes requests repeatable on every route added from now on whose method may change something, unless it says that it stores nothing. For a request without `Idempotency-Key`,
- * only its headers are read.
+ * Makes requests repeatable on every route added from now on whose method may change something, unless the route says that it stores
+ * nothing. Of a request without `Idempotency-Key`, only the headers are read.
  */
 export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
   const claim = claimHook(store);

@@ -18,7 +18,7 @@ export interface RateLimit {
    * @throws {MillraceError} `too_many_requests`
    */
   take(key: LimitedKey, user: LimitedUser, reply: FastifyReply): void;
-  /** Counts a request that was allowed as so many more, and sets the headers again. */
+  /** Counts an allowed request as `count` further ones, and sets the headers again. */
   addCost(count: number, key: LimitedKey, user: LimitedUser, reply: FastifyReply): void;
 }
 

@@ -30,8 +30,8 @@ export interface Adopter {
 }
 
 /**
- * Adds a recording to a stream, as an ended session. When the store still has the session, the recording is added to that.
- * @returns its asset. Undefined when the store has the session as one with another recording, or without any
+ * Adds a recording to a stream, as an ended session. When the store still has the session, the recording is added to it.
+ * @returns its asset. Undefined when the session in the store has another recording, or none
  */
 export async function adopt(
   { store, nodeId, now }: Adopter,

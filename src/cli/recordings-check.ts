@@ -83,7 +83,7 @@ async function check(options: CheckOptions, path: MediaPath): Promise<Finding> {
     return { path, asset, result: 'removed' };
   }
   if (asset.phase === 'recording') return { path, asset, result: 'running' };
-  // Its index names all that it had, and the server may remove files at this moment.
+  // The index still names all that the recording had, and the server may remove files at this moment.
   if (asset.phase === 'deleting') return { path, asset, result: 'deleted' };
   return { path, asset, result: repair(folder, options.hasBucket || asset.isStored) };
 }

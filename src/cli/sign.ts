@@ -118,8 +118,8 @@ async function newKeyOf(
   const { publicKey, privateKey } = newKeyPair();
   const pem = new Secret(pemOf(privateKey.reveal()));
   makeFolder(dataDir);
-  // Written before the store has the key. If writing it failed afterwards, nobody would have the private key, and each attempt would use up
-  // one of the keys that the user may have.
+  // The file is written before the store has the key. If that failed afterwards, nobody would have the private key, and each attempt would
+  // use up one of the keys that the user may have.
   const part = `${file}.part`;
   await writeSecret(part, pem).catch((error: NodeJS.ErrnoException) => {
     const reason = `The private key cannot be kept in ${part} (${error.code}), so no signing key was created.`;

@@ -92,7 +92,7 @@ export const WARNINGS = {
     sentence: () =>
       'the recording has ended, because it reached the longest duration of a recording, or was ended before; stop the encoder, wait until the session has ended, and start it again to begin another one',
     meaning:
-      'The recording has ended, and the session goes on: it is `MILLRACE_RECORDING_MAX_HOURS` long, or its index has 240 MiB (24 hours with about ten renditions at 60 frames a second). After a restart of the server, the warning also stands for a recording that had ended for another reason before, for example when the database was restored from a backup. What was recorded by then is kept, and live viewers miss nothing.',
+      'The recording has ended, and the session goes on. The recording is `MILLRACE_RECORDING_MAX_HOURS` long, or its index has 240 MiB (24 hours with about ten renditions at 60 frames a second). After a restart of the server, the warning also stands for a recording that had ended for another reason before, for example when the database was restored from a backup. What was recorded by then is kept, and live viewers miss nothing.',
     remedy:
       'Stop the encoder, wait until the session has ended, and start it again. The new session is recorded. The operator can set a longer limit.',
   },
@@ -117,9 +117,9 @@ export const WARNINGS = {
       unit: 's',
     }),
     meaning:
-      'A segment of the source rendition begins without a keyframe. Players can neither start nor switch to it there, so both take longer. Renditions of profiles have keyframes of their own. Or the source has sent no keyframe for 10 s or longer since it began or was interrupted: then nothing of it can be shown, not even its audio.',
+      'A segment of the source rendition begins without a keyframe. Players can neither start nor switch to it there, so both take longer. Renditions of profiles have keyframes of their own. Or the source has sent no keyframe for 10 s or longer since it began or was interrupted. Nothing of it can then be shown, not even its audio.',
     remedy:
-      "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the frame rate). Where nothing is shown, look whether the encoder sends any video, or encode it: in H.264 only IDR pictures are keyframes, and broadcasts that are passed on as they are (`-c copy`), intra refresh and x264's `open-gop` have few or none.",
+      "Set the encoder's keyframe interval to 2 s (OBS: Output, Keyframe Interval; ffmpeg: `-g` twice the frame rate). If nothing is shown, check that the encoder sends video. In H.264 only IDR pictures are keyframes. Broadcasts that are passed on as they are (`-c copy`), intra refresh and x264's `open-gop` have few of them or none: encode such a video anew, with keyframes.",
   },
   timestamps_jumped: {
     severity: 'issue',

@@ -8,7 +8,7 @@ import { Secret } from './secret.ts';
 
 /** Milliseconds after a change of the secret in which deliveries are signed with the previous secret, too. */
 const SECRET_OVERLAP_MS = 24 * 3600 * 1000;
-/** The number of previous secrets that deliveries are signed with at most. */
+/** The most previous secrets that deliveries are signed with. */
 const MAX_PREVIOUS_SECRETS = 10;
 
 /** A secret that was replaced, and until when requests are signed with it, too. */

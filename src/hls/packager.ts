@@ -109,7 +109,7 @@ export class Packager {
   }
 
   /**
-   * Whether a frame was shown before the keyframe that it follows, as in an open GOP. It may need frames from before the keyframe, so
+   * Whether a frame that follows a keyframe is shown before it, as in an open GOP. Such frames may need frames from before the keyframe, so
    * segments may not be independent although they begin with a keyframe.
    */
   get hasOpenGops(): boolean {

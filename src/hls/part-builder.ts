@@ -146,7 +146,7 @@ export class PartBuilder {
 
   /**
    * Fixes PART-TARGET by the declared or the usual frame rate if the only part so far is a single frame. It must be called when that frame
-   * lasted for a pause, or when no other part may come.
+   * was so long because the source paused, or when no other part may come.
    */
   settle(): void {
     if (this.#longestMs !== undefined || this.#loneTicks === undefined || this.#track.kind === 'audio') return;

@@ -15,7 +15,7 @@ test('addresses are read with and without ports', () => {
   }
 });
 
-test('nothing counts that is written before a text that is no address', () => {
+test('an entry that is no address is left out, with everything before it', () => {
   for (const [header, ...addresses] of [
     [''],
     ['unknown'],

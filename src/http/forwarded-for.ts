@@ -17,7 +17,7 @@ export function readForwardedFor(
   isTrustedProxy: (address: string) => boolean,
 ): void {
   const written = headers['x-forwarded-for'];
-  // Node joins the lines of this header to one text.
+  // Node joins the lines of this header into one text.
   if (typeof written !== 'string' || isIP(written) !== 0 || !isTrustedProxy(socket.remoteAddress ?? '')) return;
   const addresses = forwardedAddresses(written);
   headers['x-forwarded-for'] = addresses.length > 0 ? addresses.join(', ') : socket.remoteAddress;

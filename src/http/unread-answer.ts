@@ -1,6 +1,6 @@
 /**
- * Disconnects clients that do not read an answer, which would keep it in memory. Over HTTP/2 an answer is one of many streams of a
- * connection, so only its stream is closed.
+ * Disconnects clients that do not read an answer, because an unread answer stays in memory. Over HTTP/2 an answer is one of many streams of
+ * a connection, so only its stream is closed.
  */
 import type { ServerResponse } from 'node:http';
 import type { Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
@@ -13,7 +13,7 @@ const CANCEL = 8;
 
 /**
  * Disconnects a client that reads nothing of an answer for too long. An answer that is read while it is sent may take as long as it likes.
- * @returns disconnects the client at once
+ * @returns a function that disconnects the client at once
  */
 export function cutOffIdle(response: ServerResponse): () => void {
   const stream = streamOf(response);

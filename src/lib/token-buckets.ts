@@ -68,7 +68,7 @@ export class QuotaBuckets {
     return levelOf(bucket.left, allowed, size);
   }
 
-  /** Takes so many even if fewer are left: what is missing is taken from those that come back later. */
+  /** Takes `count` tokens even if fewer are left. Those that are missing are taken from the tokens that come back later. */
   spend(key: string, count: number, size: BucketSize): BucketLevel {
     const bucket = this.#refilled(key, size);
     bucket.left -= count;
@@ -81,7 +81,7 @@ export class QuotaBuckets {
     if (bucket !== undefined) bucket.left += 1; // may exceed the size of the bucket until the next `take`, which limits it
   }
 
-  /** The bucket with what has come back until now. */
+  /** Returns the bucket, with the tokens that have come back until now. */
   #refilled(key: string, { perMinute, atOnce = perMinute }: BucketSize): { left: number; atMs: number } {
     const nowMs = this.#clock.monotonic();
     let bucket = this.#buckets.get(key);

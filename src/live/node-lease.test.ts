@@ -145,8 +145,8 @@ test('a list of lost nodes that the store answers late is ignored, because their
 });
 
 for (const { stuckMs, phase, isRegained } of [
-  { stuckMs: 5000, phase: 'its own lease had run out', isRegained: true },
-  { stuckMs: 3000, phase: 'its own lease had not, but that of a node with a later beat had', isRegained: false },
+  { stuckMs: 5000, phase: 'the lease of this node had run out', isRegained: true },
+  { stuckMs: 3000, phase: 'only the lease of a node with a later beat had run out', isRegained: false },
 ]) {
   test(`when commits were stuck until ${phase}, other nodes get the length of a lease to renew theirs`, async (t) => {
     const { lease, world, told, pass, wait } = await setUp(t);

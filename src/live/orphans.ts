@@ -12,7 +12,7 @@ import type { SessionRegistry } from './session-registry.ts';
 
 /**
  * How long a process may have been away, in addition to the reconnect window, for its sessions to be resumed. A session that was left
- * earlier may be one of a database that was restored from a backup, and may have ended long ago, with its recording.
+ * earlier may come from a database that was restored from a backup, and may have ended long ago, with its recording.
  */
 const LONGEST_AWAY_MS = 3_600_000;
 

@@ -24,7 +24,7 @@ const DESIRED_DURATION_S = 2;
  */
 const LEADER_LATE_S = 0.35;
 /**
- * How much longer than the target duration a segment may be that ends with a keyframe. Encoders count the frames between keyframes, so 60
+ * How much longer than the target duration a segment may be when a keyframe follows it. Encoders count the frames between keyframes, so 60
  * frames of a camera that makes 29.7 a second last 2.02 s. It is well below {@link LEADER_LATE_S}, by which other tracks may be ahead.
  */
 const KEYFRAME_LATE_S = 0.2;
@@ -159,7 +159,7 @@ export class SegmentMarker {
     return this.#begin(packet, timescale);
   }
 
-  /** Whether the growing segment may last for another frame, because its keyframe may only be late. */
+  /** Whether the growing segment may last for another frame, because the next keyframe may only be late. */
   #mayWait(lengthS: number, toleranceS: number): boolean {
     const latestS = this.#targetDurationS + KEYFRAME_LATE_S;
     const isLed = this.#phase.type === 'running' && !this.#phase.isDue;

@@ -102,7 +102,7 @@ export class SessionMedia implements AsyncDisposable {
   /** Replaced at each timeline, and when a configuration changes. */
   #interleaver = new Interleaver();
   readonly #starts = new StartLimit();
-  /** The session time in seconds since when packets come that cannot be shown before a keyframe starts media. */
+  /** The session time in seconds since which packets have come that cannot be shown until a keyframe starts media. */
   #awaitedFromS: number | undefined;
   /** The session time in seconds before which the owner is not warned again that there is no keyframe. */
   #warnNotBeforeS = 0;

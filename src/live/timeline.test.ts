@@ -44,7 +44,7 @@ test('a real gap in the audio stays a gap', () => {
   assert.equal(placedDts(timeline, audio, 500), 24_000);
 });
 
-/** AAC at a sample rate, whose packets are longer the lower it is. HE-AAC has half of the rate that players play. */
+/** AAC at a sample rate. The lower the rate, the longer the packets. The rate of HE-AAC is half of the one that players play. */
 const aac = (timescale: number): Track => ({ ...audio, timescale, sampleRate: timescale });
 
 /** Places packets of audio with these times. Returns how many were dropped, how many gaps there were, and the worst time difference. */

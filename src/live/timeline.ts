@@ -49,9 +49,9 @@ interface TrackClock {
   expected: number;
   /** The session time by the wall clock when the newest packet came, in seconds. */
   arrivedSeconds: number;
-  /** The session time of the newest packet that fits, in seconds, even if it was from before the start. Undefined before the first. */
+  /** The session time in seconds of the newest packet that fits, even if it is from before the start. Undefined before the first. */
   reachedSeconds: number | undefined;
-  /** {@link reachedSeconds} when the leader's newest packet was placed, or that of the first packet, if it came later. */
+  /** {@link reachedSeconds} when the leader's newest packet was placed, or that of this track's first packet, if it came later. */
   atLeaderSeconds: number | undefined;
   started: boolean;
   /** How long a run of packets that do not fit has lasted, in ticks. */
@@ -161,9 +161,9 @@ export class Timeline {
 
   /**
    * Whether a step forward is a pause and not a jump, because the other track, or for video alone the wall clock, has advanced by as much,
-   * or the other track has come to the same position. It is the step that counts, because the audio may always be sent before or after the
-   * video of the same time. Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at most {@link MAX_PAUSE_S},
-   * so that no publisher can have more than that filled.
+   * or the other track has come to the same position. The size of the step counts, because the audio may always be sent before or after the
+   * video of the same time. Audio alone needs no such rule, because media can restart at any of its packets. The wall clock counts for at
+   * most {@link MAX_PAUSE_S}, so that no publisher can have more than that filled.
    */
   #isPause(gapSeconds: number, silentSeconds: number, { id, track }: SelectedTrack): boolean {
     if (gapSeconds < 0) return false;

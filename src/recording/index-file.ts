@@ -166,7 +166,7 @@ function collectPart(reader: NumberReader, parts: PartCollector): boolean {
   return true;
 }
 
-/** Reads the totals of a part. @returns false when it does not have the format of this version, or is not taken */
+/** Reads the totals of a part. @returns false when the part does not have the format of this version, or is not taken */
 function totalPart(reader: NumberReader, parts: PartTotals): boolean {
   reader.number(); // the type of the record
   const [rendition, sizeBytes] = [reader.number(), reader.number()];

@@ -96,8 +96,8 @@ interface Rendition {
  *
  * - `opening`: the writer looks for files of an earlier process. What is packaged in the meantime waits.
  * - `writing`: media is written.
- * - `stopped`: the disk failed or is full. Opening is tried again from `retryAt` on, in milliseconds of the monotonic clock. That is never
- *   when a recording of an earlier process has turned out to have ended.
+ * - `stopped`: the disk failed or is full. Opening is tried again from `retryAt` on, in milliseconds of the monotonic clock, but
+ *   never when a recording of an earlier process has turned out to have ended.
  * - `closed`: nothing more is written.
  */
 type Phase =

@@ -16,7 +16,7 @@ import { WriterThread } from './writer/writer-thread.ts';
 
 /** How long a recording that ends waits for the disk. After that it is settled later. */
 const DURABLE_WITHIN_MS = 10_000;
-/** The size of the index at which a recording ends. What is written before its last step fits into the rest of what readers take. */
+/** The size of the index at which a recording ends. What it still writes while it ends fits into the 16 MiB below the limit of readers. */
 const MAX_WRITTEN_INDEX_BYTES = MAX_INDEX_BYTES - 16 * 1024 * 1024;
 
 /** The options of the recorders. */
@@ -57,7 +57,7 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   readonly #options: FileRecordersOptions;
   readonly #writer: WriterThread;
   readonly #running = new Map<MediaPath, SessionRecorder>();
-  /** Recordings that are being ended after their process has failed to. An outcome stays until somebody has got it. */
+  /** Recordings that are being ended because their process did not end them. An outcome stays until a caller has got it. */
   readonly #settling = new Map<MediaPath, Promise<RecordingExtent | undefined>>();
   #uploadsFail = false;
 

@@ -284,7 +284,7 @@ export class RecordingIndex {
     }
   }
 
-  /** Closes segments without an end, because the process was killed. They count as complete. */
+  /** Closes the segments that have no end because the process was killed. They count as complete. */
   closeSegments(): void {
     for (const rendition of this.renditions) closeSegment(rendition);
   }

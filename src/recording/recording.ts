@@ -154,8 +154,8 @@ export interface Recorded {
     options: { readonly skip: boolean; readonly hasEnded?: boolean },
   ): RenderedPlaylist | undefined;
   /**
-   * Makes a media playlist whose media players read elsewhere and not at this server, in small pieces. While the recording runs, it is the
-   * given one.
+   * Makes a media playlist for players that read the media from another place than this server. It is made in small pieces. While the
+   * recording runs, the given playlist is returned.
    * @param playlist what {@link Recorded.playlist} has returned for the rendition
    * @param mediaUrl the URL of the folder with the volumes, without a slash at the end. Always the same for a recording
    */

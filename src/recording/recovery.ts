@@ -1,8 +1,8 @@
 /**
  * Recovery: repairs the files of a recording after its process or its machine died. Runs in the writer thread, before anything is appended.
  *
- * Everything before the last `sync` record of an index file is durable and is trusted, as far as the volumes that are there have the length
- * for it: in a copy of a running recording, an index file may be newer than its volumes. Of the records after it, a part is adopted only if
+ * Everything before the last `sync` record of an index file is durable and is trusted, as far as the volumes that are there are long
+ * enough: in a copy of a running recording, an index file may be newer than its volumes. Of the records after it, a part is adopted only if
  * all records before it were adopted, and its bytes have the CRC that its record states. Everything else is cut off, so that a torn part is
  * never shown.
  */

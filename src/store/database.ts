@@ -347,7 +347,7 @@ export interface WebhooksTable {
   stream_id: StreamId | null;
   /** Stored as plain text, because its owner may read it. */
   shared_secret: string;
-  /** JSON text of the secrets before it that requests are signed with, too, the newest first. */
+  /** JSON text of the previous secrets that requests are signed with, too, the newest first. */
   previous_secrets: string;
   disabled_at: Milliseconds | null;
   disabled_reason: WebhookDisabledReason | null;

@@ -35,7 +35,7 @@ export interface WriteResult {
 /** The first rows that a query finds. */
 export interface FirstRows<Row> {
   readonly rows: readonly Row[];
-  /** About how many bytes their values have. */
+  /** The approximate size of their values. */
   readonly sizeBytes: number;
   /** Whether the query finds more rows than these. */
   readonly isCut: boolean;
@@ -66,7 +66,7 @@ export interface Engine extends AsyncDisposable {
   version(): number | undefined;
   /** Runs a query, which sees everything that any process committed before the call. */
   read<Row>(query: Query<Row>): Promise<readonly Row[]>;
-  /** Like `read`, but ends with the row with which the rows have `maxBytes` or more. The memory and time of an answer are bounded so. */
+  /** Like `read`, but ends with the row that brings the rows to `maxBytes`, so that the memory and time of an answer are bounded. */
   readFirst<Row>(query: Query<Row>, maxBytes: number): Promise<FirstRows<Row>>;
   /**
    * Runs queries in one transaction. Resolves after a durable commit, which concurrent callers may share. The failure of one caller never

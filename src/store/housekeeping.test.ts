@@ -184,7 +184,7 @@ it('disables a webhook for which too many deliveries wait, and keeps the latest 
   ]);
 });
 
-it('sets times of events back that have been ahead for a day, and begins to count anew when they were not in between', async () => {
+it('sets times of events back that have been ahead for a whole day without a break', async () => {
   const asked: string[] = [];
   const hours: readonly (readonly [number, boolean])[] = [
     [0, true],

@@ -30,9 +30,9 @@ export interface StoredDelivery {
   readonly event: ServiceEvent;
   /** The number of earlier attempts since the delivery was created or requested again. */
   readonly attempts: number;
-  /** The time since then. */
+  /** The time since the delivery was created or requested again. */
   readonly ageMs: number;
-  /** Whether it was requested again. */
+  /** Whether the delivery was requested again. */
   readonly isRepeated: boolean;
 }
 
@@ -47,7 +47,7 @@ export interface WebhookStore {
   ofEvent(user: UserId, type: WebhookEventType, limit: number): Promise<readonly Webhook[]>;
   /** Counts a user's webhooks up to `atMost`. */
   countOf(user: UserId, atMost: number): Promise<number>;
-  /** Changes a webhook. Returns whether it exists. When it is enabled, its deliveries are sent that became due meanwhile. */
+  /** Changes a webhook. Returns whether it exists. Once it is enabled again, deliveries that became due in the meantime are sent. */
   change(webhook: Pick<Webhook, 'id' | 'userId'>, change: WebhookChange, receipt: Receipt): Promise<boolean>;
   /**
    * Deletes all of the webhooks, or none when one does not exist. Returns whether it deleted them. Their deliveries and logs are deleted by
@@ -88,7 +88,7 @@ export interface WebhookStore {
    * Returns whether the webhook exists. `resendSome` carries it out.
    */
   resendSince(id: WebhookId, since: Milliseconds, receipt: Receipt): Promise<boolean>;
-  /** Makes the next failed deliveries due from `resendAfter` on, among at most `limit`, and moves `resendAfter`. */
+  /** Makes the failed ones among the next `limit` deliveries after `resendAfter` due again, and moves `resendAfter`. */
   resendSome(webhook: Pick<Webhook, 'id' | 'resendAfter'>, limit: number): Promise<void>;
   /** Stores a test event, which is delivered to its webhook only. Returns whether the webhook exists. */
   test(event: NewEvent<'webhook.test'>, receipt: Receipt): Promise<boolean>;

@@ -95,7 +95,7 @@ export class Deliverer implements Resending {
       responseBody: sent.body.toString('base64'),
       error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),
     };
-    // Disabling the webhook gives it up. When the webhook is not disabled, because it has another URL by now, it is sent there.
+    // Disabling the webhook gives the delivery up. A webhook that has another URL by now is not disabled, and the delivery is sent there.
     const result = next.type === 'gone' ? ({ type: 'retry', delayMs: limits.firstMs } as const) : next;
     return { outcome: { sequence: event.sequence, log, result }, next };
   }

@@ -714,7 +714,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await waitFor(() => asked.streams >= 3, { what: 'three requests for a stream that is gone' });
   });
 
-  test('a message stays while somebody points at it, and what must be read until it is closed', async () => {
+  test('a message stays while somebody points at it, and one that must be read stays until it is closed', async () => {
     const made = await server.api.createStream({ name: 'to be resumed', profiles: [] });
     await server.api.request('PATCH', `/stream/${made.id}`, { suspended: true });
     await using watched = await openSignedIn('/');

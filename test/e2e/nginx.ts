@@ -21,7 +21,7 @@ export interface CachingProxy extends AsyncDisposable {
   readonly url: string;
   /** The access log so far. As on Debian, it also has the requests for which the configuration names no other log. */
   accessLog(): Promise<string>;
-  /** The folder with its files. */
+  /** The folder with the files of this nginx. */
   readonly folder: string;
 }
 
@@ -52,7 +52,7 @@ export async function startDeployedNginx(
   const proxy = await run('https', ({ folder, port }) =>
     replacedAll(example, [
       [line, upstreams.map((upstream) => `server ${upstream} ${options}`).join('\n')],
-      ['/var/cache/', `${folder}/`], // which exists, and is all that every system has of this path
+      ['/var/cache/', `${folder}/`], // the only part of the path that every system has
       ['/var/log/nginx/millrace.log', `${folder}/access.log`],
       ['root /var/www/html;', `root ${folder}/html;`],
       ['listen 80;', `listen 127.0.0.1:${plainPort};`],

@@ -201,13 +201,13 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
     }
     assert.deepEqual(await page.evaluate('pressed'), []);
-    // A finger that rests on the time line before it moves on still sees it.
+    // The time line stays shown while a finger rests on it before it moves on.
     await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
     await page
       .locator('#seek')
       .dispatchEvent('pointermove', { pointerType: 'touch', bubbles: true }, { timeout: 10_000 });
     await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
-    // They are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
+    // The controls are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
     for (const shown of ['play', 'big-play']) {
       await page.evaluate('document.getElementById("video").pause()');
       await untilShown(page, 'state', 'paused');
@@ -299,7 +299,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     assert.deepEqual(errors, []);
   });
 
-  test('a replay goes on behind a segment that no browser can decode, and does not begin again', async () => {
+  test('a replay goes on after a segment that no browser can decode, and does not begin again', async () => {
     const { stream } = shared;
     const { folder } = await recorded(stream.playbackId, 20);
     await using watched = await chromium.newPage(WINDOW);
@@ -322,7 +322,10 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       addEventListener('seeked', ({ target }) => begun.push(target.currentTime), true);
     `);
     await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
-    await waitFor(async () => (await positionOf(page)) > endS + 1, { what: 'the media behind it', timeoutMs: 60_000 });
+    await waitFor(async () => (await positionOf(page)) > endS + 1, {
+      what: 'the media after that segment',
+      timeoutMs: 60_000,
+    });
     await page.unrouteAll({ behavior: 'wait' });
     await untilPlaying(page);
     await untilShown(page, 'state', 'playing');
@@ -454,7 +457,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await failed.waitFor();
     await page.unrouteAll({ behavior: 'wait' });
     assert.equal(asked, 1);
-    // It is shown although nobody moves the pointer, and goes when it has been read.
+    // The message is shown although nobody moves the pointer, and goes away after the time that reading it takes.
     await page.evaluate(`
       document.activeElement.blur();
       document.querySelector('video').currentTime = 0;

@@ -457,7 +457,7 @@ describe('a recorder whose disk', () => {
     assert.ok(extent.durationS > 6);
   });
 
-  test('takes longer than the settlement of a recording waits is not asked again, and the next settlement has the outcome', async () => {
+  test('takes longer than a settlement waits is not asked again, and the next settlement has the outcome', async () => {
     await using studio = new Studio({ durableWithinMs: 100 });
     const before = studio.begin();
     const { feed } = recorded(before, both);

@@ -21,7 +21,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 10_000;
 /** After a session that was played for this long, the pauses begin with the first again. */
 const WELL_MS = 10_000;
-/** How much of a recording is skipped that could not be decoded twice. */
+/** How much of a recording is skipped where it could not be decoded twice. */
 const SKIPPED_S = 2;
 /** Stalls that are shorter are not shown. */
 const STALL_SHOWN_AFTER_MS = 400;
@@ -76,7 +76,7 @@ downloadButton.addEventListener('click', () => void download());
 const downloadStatus = /** @type {HTMLElement} */ (document.getElementById('download-status'));
 /** Whether the server is being asked for a download. */
 let isAsking = false;
-/** Until when a failed download is shown. @type {ReturnType<typeof setTimeout> | undefined} */
+/** The timer that ends the display of a failed download. @type {ReturnType<typeof setTimeout> | undefined} */
 let failing;
 showPlayback();
 setInterval(showPosition, POSITION_SHOWN_EVERY_MS);

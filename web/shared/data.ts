@@ -34,7 +34,7 @@ export interface Refresh {
 const SPACING_MS = 150;
 /** How often data is loaded that events would renew, while none arrive. */
 const WITHOUT_EVENTS_MS = 15_000;
-/** How often data is looked for that was not found. During an upgrade, a server of the version before does not know what is new. */
+/** How often data that was not found is looked for again. During an upgrade, a server of the version before does not know what is new. */
 const MISSING_EVERY_MS = 60_000;
 /** How long a load may take. The next one may find a connection that works. */
 const LIMIT_MS = 20_000;

@@ -26,8 +26,8 @@ let lastId: string | undefined;
 let batch: ServiceEvent[] = [];
 
 /**
- * Hands new events to a listener, together those of one frame, until the returned function is called. An empty list means that there may
- * have been events that nobody was told of.
+ * Hands new events to a listener until the returned function is called, those of one animation frame together. An empty list means that
+ * there may have been events that no listener was told of.
  */
 export function onEvents(listener: Listener): () => void {
   listeners.add(listener);

@@ -29,7 +29,7 @@ export function go(path: string, how: 'push' | 'replace' = 'push'): void {
   }
 }
 
-/** A screen reader goes on at the new page, as after a real load. */
+/** Makes a screen reader go on at the new page, as after a real load. */
 function focusPage(): void {
   requestAnimationFrame(() => document.getElementById('content')?.focus({ preventScroll: true }));
 }

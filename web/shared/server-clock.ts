@@ -8,7 +8,7 @@ let aheadMs = 0;
 /** The time by the server's clock. */
 export const serverNow = (): number => Date.now() + aheadMs;
 
-/** Milliseconds by which the server's clock is ahead of this browser's; a difference of less than two seconds is 0. */
+/** Milliseconds by which the server's clock is ahead of this browser's. 0 for a difference of less than about two seconds. */
 export const clockDifferenceMs = (): number => aheadMs;
 
 /** Reads the server's clock from an answer. Its header has whole seconds, so only a difference of more than a second is one of the clocks. */

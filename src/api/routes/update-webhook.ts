@@ -22,7 +22,7 @@ import { replaceSecret, type Webhook } from '#domain/webhook.ts';
 import type { WebhookChange } from '#store/webhook-store.ts';
 
 const SECRETS =
-  'For 24 hours after a new `sharedSecret` was set, deliveries are signed with the one before, too; the signature with the new one is first. When it is set several times within 24 hours, up to ten earlier ones stay valid.';
+  'For 24 hours after a new `sharedSecret` was set, deliveries are also signed with the one before. The signature with the new one is first. When it is set several times within 24 hours, up to ten earlier ones stay valid.';
 
 const patch = {
   operationId: 'updateWebhook',

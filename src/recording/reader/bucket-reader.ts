@@ -23,13 +23,13 @@ const MAX_BLOCKS_BYTES = 64 * 1024 * 1024;
 const MAX_SIZES = 20_000;
 /** The most blocks that are fetched at the same time. Further reads are refused, so that memory stays bounded while the bucket hangs. */
 const MAX_FETCHES = 128;
-/** An index up to this size is short. It is that of some 50 minutes with six renditions. */
+/** An index up to this size is short. Some 50 minutes with six renditions have an index of this size. */
 const SHORT_INDEX_BYTES = 4 * 1024 * 1024;
 /** The most short indexes that are fetched and parsed at the same time, and the most requests that look up how large an index is. */
 const MAX_SHORT_INDEXES = 16;
 /**
- * The most other indexes that are fetched and parsed at the same time. That of a day may have 105 MiB, of which this process has one copy,
- * either in the main thread or in the thread that parses it. Through a slow link, it takes minutes.
+ * The most longer indexes that are fetched and parsed at the same time. The index of a day may have 105 MiB, of which this process has one
+ * copy, either in the main thread or in the thread that parses it. Through a slow link, it takes minutes.
  */
 const MAX_LONG_INDEXES = 2;
 
@@ -102,7 +102,7 @@ export class BucketFileReader implements RecordingFileReader {
 
   /**
    * Fetches the index of a recording and hands it to `use`, unless `use` returns something without it, because it is kept. Undefined when
-   * the bucket has none. That of a recording that has not ended is many files of any size, so it counts as long.
+   * the bucket has none. The index of a recording that has not ended is many files of any size, so it counts as long.
    */
   async #fetchIndex<Answer>(
     path: MediaPath,

@@ -8,7 +8,7 @@ import { FairTurns } from '#lib/fair-turns.ts';
 const MAX_WAITING = 200;
 const LONGEST_WAIT_MS = 15_000;
 
-/** Turns of work with indexes. Networks take turns. */
+/** Gives turns to work with indexes, so that no network of viewers holds up the others. */
 export class IndexTurns {
   readonly #turns: FairTurns;
   /** Recordings whose indexes are being fetched and parsed. */

@@ -34,8 +34,8 @@ export type ReadRequest =
     };
 
 /**
- * The index files of a recording in the bucket, in order, which are handed over to the thread. It keeps those of recordings that have ended
- * for a while. Undefined: those on this machine, or those that the thread has kept.
+ * The index files of a recording in the bucket, in order, which are handed over to the thread. When the recording has ended, the thread
+ * keeps them for a while. Undefined means that the thread reads the files on this machine, or those that it has kept.
  */
 export type StoredFiles = readonly Uint8Array<ArrayBuffer>[] | undefined;
 

@@ -64,14 +64,14 @@ export class LocalFileReader implements RecordingFileReader, AsyncDisposable {
   }
 
   /**
-   * Makes the head of an MP4 of a recording that may not be on this machine. Undefined when `files` is, and the index is neither on this
-   * machine nor kept.
+   * Makes the head of an MP4 of a recording that may not be on this machine. Undefined when `files` is, too, and the index is neither on
+   * this machine nor kept.
    */
   storedMovie(path: MediaPath, request: MovieRequest, files: StoredFiles): Promise<ReadAnswers['movie']> {
     return this.#indexes.ask({ type: 'movie', path, movie: request, files });
   }
 
-  /** Returns the index of a recording that is not on this machine. Undefined when `files` is, and the index was not kept. */
+  /** Returns the index of a recording that is not on this machine. Undefined when `files` is undefined and the index was not kept. */
   parse(path: MediaPath, files: StoredFiles): Promise<ReadAnswers['parse']> {
     return this.#indexes.ask({ type: 'parse', path, files });
   }

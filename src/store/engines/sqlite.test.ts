@@ -853,7 +853,7 @@ it('no query reads or sorts a whole table', async () => {
     /^USE TEMP B-TREE FOR ORDER BY: select .* from "webhooks" where "id" in \(select "webhook_id"/,
     // The hours of one user, or of everybody, that were asked for. An index finds the rows.
     /^USE TEMP B-TREE FOR GROUP BY: select (.|\n)* from usage_hours where hour >= \? and hour < \?/,
-    // The webhooks that were deleted a short time ago.
+    // The webhooks that were deleted a short time ago. There are few of them.
     /^SCAN deleted_webhooks\b.*: delete from/,
     // One row without a table.
     /^SCAN CONSTANT ROW: (insert|update|select "last" from "event_sequence" |select cast\(.* as time$)/,

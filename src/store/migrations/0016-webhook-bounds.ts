@@ -1,15 +1,15 @@
 /**
  * Adds what bounds the cost of webhooks and of lists of events.
  *
- * Changes of all deliveries of a webhook are made in small steps. For them, a webhook has how far it is with sending again, and there is a
- * table of the webhooks that were deleted and of which rows are left.
+ * Changes of all deliveries of a webhook are made in small steps. So a webhook has a column that says how far it is with sending again, and
+ * a table lists the deleted webhooks that still have rows.
  *
  * A webhook has a list of its previous secrets. The columns of a single one stay as they are, because servers of the version before may be
  * running during the upgrade, and sign with it. Nothing else reads them, and a later migration may drop them. A secret that such a server
  * replaces then is not in the list, so the other servers sign with the new one only.
  *
  * The index of a webhook's log has the columns that its list is filtered by, so that only entries of the page are read from the table.
- * Events of one stream and one type have an index of their own, because a stream may have very many events of other types. It has the
+ * Events of one stream and one type have an index of their own, because a stream may have very many events of other types. It contains the
  * stream as the expression of `alsoIs` in `queries/lists.ts`, because SQLite's query planner would otherwise prefer the index by stream.
  */
 import { type Kysely, sql } from 'kysely';
@@ -34,5 +34,5 @@ async function up(db: Kysely<unknown>): Promise<void> {
   );
 }
 
-/** Adds a column to webhooks, the table of deleted ones, and indexes. */
+/** Adds two columns to webhooks, the table of deleted ones, and indexes. */
 export const webhookBounds: Migration = { up };

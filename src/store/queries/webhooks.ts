@@ -290,7 +290,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         ),
     ),
 
-    /** Requests that failed deliveries are made due again, of events that were numbered at or after a time. `makeDue` carries it out. */
+    /** Requests that the failed deliveries of events numbered at or after a time become due again. `makeDue` carries it out. */
     resend: prepare((args: Id & { since: Milliseconds }) => {
       const before = sql`(select sequence - 1 from events where sequence is not null and recorded_at >= ${args.since}
         order by recorded_at, sequence limit 1)`;
@@ -303,7 +303,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('id', '=', args.id);
     }),
 
-    /** The number of the event at a distance from the first delivery after another event. */
+    /** The number of the event of one delivery: the one that comes after the first `skip` deliveries of events after `after`. */
     nthAfter: prepare((args: { webhook_id: WebhookId; after: number; skip: number }) =>
       db
         .selectFrom('webhook_deliveries')
@@ -315,7 +315,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .offset(args.skip),
     ),
 
-    /** Makes failed deliveries due again, of events after one and up to another. */
+    /** Makes the failed deliveries of events after `after` and up to `until` due again. */
     makeDue: prepare(({ webhook_id, after, ...to }: { webhook_id: WebhookId; after: number; until?: number }) => {
       const update = db
         .updateTable('webhook_deliveries')
@@ -577,7 +577,7 @@ export function deliveryOfRow(
   };
 }
 
-/** The longest time between the number of an event and its deliveries, which are created by the same write. */
+/** The longest time between the numbering of an event and the creation of its deliveries, which happen in the same write. */
 const SAME_WRITE_MS = 60_000;
 
 /** Makes a due delivery from a row. */

@@ -15,7 +15,7 @@ const WINDOWS_A_PAGE = 10;
 export interface SearchedList<Item> {
   /** The key of the row at a distance of `skip` from the first row after a key. Undefined when the list ends before it. */
   readonly nth: (after: PageKey | undefined, skip: number) => Promise<PageKey | undefined>;
-  /** The first matches after one key and up to another, or to the end of the list. They end with the one with which they have `maxBytes`. */
+  /** The first matches after one key and up to another, or to the end of the list. They end with the one that brings them to `maxBytes`. */
   readonly matches: (
     after: PageKey | undefined,
     until: PageKey | undefined,

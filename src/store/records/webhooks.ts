@@ -250,7 +250,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
   };
 
-  /** The queries that add entries to the log of a webhook. By chance and now and then they also delete its oldest entries. */
+  /** The queries that add entries to the log of a webhook. Now and then, at random, they also delete its oldest entries. */
   function logged(id: WebhookId, entries: readonly WebhookLog[]): Query[] {
     const isCut = Math.random() * TRIMMED_EVERY < entries.length;
     return [

@@ -40,7 +40,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
     everyMs: stream.value?.isActive ? undefined : STRANGE_EVERY_MS,
   });
   const attempts = [...attemptsOf(events.value?.rows ?? []), ...strangeAttempts(strange.value ?? [], serverNow())];
-  // Neither how long ago it was nor how often: each change would be read aloud.
+  // The text says neither how long ago nor how often it happened, because each change would be read aloud.
   const newest = attempts.toSorted((one, other) => other.at - one.at)[0];
   const failure = newest === undefined ? '' : `${encoderTitle(newest.encoder)} could not publish. ${newest.message}`;
   const { value } = stream;

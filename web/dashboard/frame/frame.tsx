@@ -152,7 +152,7 @@ function CurrentPage({ isAdmin }: { readonly isAdmin: boolean }) {
     if (params !== undefined) break;
   }
   const page = found?.page;
-  // Until the page itself has a title.
+  // The document has this title until the page itself sets one.
   useLayoutEffect(() => {
     document.title = `${page?.title ?? 'Not found'} · Millrace`;
   }, [path]);

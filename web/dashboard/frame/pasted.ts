@@ -17,7 +17,7 @@ export function pastedId(text: string): string | undefined {
 }
 
 /**
- * The part of a text that may be searched for as a name; empty when there is none. The search sends it in a query, which proxies write to
+ * The part of a text that may be searched for as a name. Empty when there is none. The search sends it in a query, which proxies write to
  * their logs. So a text with a secret, or an address that may have one, is not searched for. A `#` may also be a part of a name.
  */
 export function pastedName(text: string): string {

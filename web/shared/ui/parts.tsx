@@ -124,7 +124,7 @@ export function Failure({ error, again }: { readonly error: unknown; readonly ag
     <div class="message bad">
       <Icon name="alert" />
       <div>
-        {/* Without the id, which is another one each time that the request is repeated. */}
+        {/* The alert leaves out the id, because each repetition of the request has another one, which would be read aloud. */}
         <p role="alert">{sentenceOf(error)}</p>
         {requestId !== undefined && <p class="small">Request id for the operator: {requestId}</p>}
       </div>

@@ -1,5 +1,5 @@
 /**
- * Short messages, read aloud by screen readers. Those that report a success and have no button go by themselves.
+ * Short messages, read aloud by screen readers. Those that report a success and have no button go away by themselves.
  */
 import { signal } from '@preact/signals';
 import { useEffect, useId } from 'preact/hooks';

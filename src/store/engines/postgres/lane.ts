@@ -169,7 +169,7 @@ export class Lane {
 
   /**
    * Sets up a new connection, if the server still has a place for it. The places of abandoned connections are free only when the server's
-   * processes have finished, or a server whose commits are stuck would get new connections until it has none left for anybody.
+   * processes have finished. Otherwise a server whose commits are stuck would get new connections until it has none left for anybody.
    */
   async #setUp(client: ClientBase): Promise<void> {
     const { connections, timeoutMs } = this.#options;

@@ -8,7 +8,7 @@ import { systemClock } from '#lib/clock.ts';
 import { SqliteConnection } from './connection.ts';
 import { runReads } from './reads.ts';
 
-test('a batch ends with the answer with which the answers have a megabyte, so that the event loop gets no more at once', () => {
+test('a batch ends with the answer that brings it to a megabyte, so that the event loop gets no more at once', () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-reads-'));
   try {
     const path = join(folder, 'some.db');
