@@ -28,6 +28,11 @@ const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly
         (fatal ? noteFatal : noteComplaint)(details + (response ? ' ' + response.code : '')));
       hls.loadSource(src);
       hls.attachMedia(video);
+      const positionOf = (controller, details) => [controller?.state, details && { live: details.live, end: details.edge }];
+      globalThis.insideNow = () => ({
+        video: positionOf(hls.streamController, hls.latestLevelDetails),
+        audio: positionOf(hls.audioStreamController, hls.audioTracks[hls.audioTrack]?.details),
+      });
       globalThis.player = hls;`,
   },
   Shaka: {
@@ -71,7 +76,8 @@ const page = (
   globalThis.reportNow = () => {
     const { currentTime, duration, readyState, networkState, paused, seeking, buffered, seekable } = video;
     const state = { currentTime, duration: String(duration), readyState, networkState, paused, seeking };
-    return { ...report, state: JSON.stringify({ ...state, buffered: rangesOf(buffered), seekable: rangesOf(seekable) }) };
+    const ranges = { buffered: rangesOf(buffered), seekable: rangesOf(seekable) };
+    return { ...report, state: JSON.stringify({ ...state, ...ranges, inside: globalThis.insideNow?.() }) };
   };
   const readFrameCode = ${String(readFrameCode)};
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
