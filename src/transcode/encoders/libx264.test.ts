@@ -20,6 +20,19 @@ test('veryfast is tuned, and every other preset keeps its own motion search', ()
   }
 });
 
+test('a bitrate below what x264 can count in is raised, and remains a limit', () => {
+  const base = { name: 'tiny', width: 640, height: 360, bitrate: 400, fps: 0 };
+  const settings = { preset: 'veryfast', threads: 1, framesPerSecond: 30 };
+  for (const [profile, rate] of [
+    [base, ['1000', undefined]],
+    [{ ...base, quality: 0 }, [undefined, '1']],
+  ] as const) {
+    const [plan] = planRenditions([profile], { ...VIDEO_TRACK, width: 1280, height: 720 }).renditions;
+    const { b, crf, maxrate, bufsize } = libx264.options(plan!, settings);
+    assert.deepEqual([b, crf, maxrate, bufsize], [...rate, '1000', '1000']);
+  }
+});
+
 test('at low frame rates no frame waits for later ones, with any preset', () => {
   for (const preset of ['ultrafast', 'veryfast', 'slow']) {
     const slow = x264Params({ preset, framesPerSecond: 5 });

@@ -29,6 +29,14 @@ const HOLDS_FRAMES_FROM_FPS = (LEAST_LOOKAHEAD + 1) / PART_LENGTH_S;
 const VERYFAST = ['me=dia', 'partitions=p8x8,i8x8,i4x4', 'ref=2'];
 /** x264 takes CRF 0 as lossless, which none of the supported profiles allows. */
 const MIN_CRF = 1;
+/**
+ * The least that FFmpeg can pass on, because x264 counts in units of 1000 bits and FFmpeg rounds down. With a bitrate of 0 x264 does not
+ * open, and with a limit of 0 it has none.
+ */
+const MIN_BITS = 1000;
+
+/** A number of bits, or of bits per second, that x264 accepts. */
+const bits = (wanted: number) => `${Math.max(MIN_BITS, wanted)}`;
 
 /**
  * The low-delay settings, measured on three clips in three sizes at the bitrates of the default ladder, `veryfast`, against unchanged
@@ -60,9 +68,9 @@ export const libx264: EncoderDescription = {
       preset,
       profile: name,
       threads: `${threads}`,
-      ...(plan.quality === undefined ? { b: `${plan.bitrateBps}` } : { crf: `${Math.max(MIN_CRF, plan.quality)}` }),
-      maxrate: `${plan.bitrateBps}`,
-      bufsize: `${plan.bufferBits}`,
+      ...(plan.quality === undefined ? { b: bits(plan.bitrateBps) } : { crf: `${Math.max(MIN_CRF, plan.quality)}` }),
+      maxrate: bits(plan.bitrateBps),
+      bufsize: bits(plan.bufferBits),
       'forced-idr': '1',
       'x264-params': [
         'annexb=0', // length-prefixed NAL units and an avcC record, as MP4 stores them

@@ -105,6 +105,12 @@ it('makes keyframes exactly at the starts of segments, also where the source has
   }
 });
 
+it('makes a rendition of the lowest bitrate that a profile may have, and the others beside it', () => {
+  using made = new Made(plain, [profile({ bitrate: 400 }), profile({ name: 'usual', width: 480, height: 270 })]);
+  made.write(marked(plain.packets, (_, index) => index === 0)).finish();
+  for (const index of [0, 1]) assert.deepEqual(made.frames(index), range(0, 30));
+});
+
 it('keeps exact times with B-frames in the source and in the rendition, and decoding times in order', () => {
   const clip = makeClip({ frames: 40, gop: 20, bFrames: 2 });
   assert.ok(
