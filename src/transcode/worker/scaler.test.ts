@@ -83,6 +83,20 @@ for (const [what, colorTrc, white] of [
   });
 }
 
+it('prepares the mapping of tones once, also when frames of standard range come in between', () => {
+  using scaler = new Scaler(SIZE);
+  /** The CPU time of scaling a frame, in milliseconds. */
+  const cost = (colorTrc: Frame['colorTrc']) => {
+    const frame = grey(400, colorTrc);
+    const before = process.cpuUsage();
+    scaler.scale(frame);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  };
+  const [first, , again] = [AVCOL_TRC_SMPTE2084, AVCOL_TRC_BT709, AVCOL_TRC_SMPTE2084].map(cost);
+  assert.ok(again! < first! / 4, `${first} ms at first, and ${again} ms again`);
+});
+
 it('leaves a frame that fits unchanged, and keeps the colours of one that does not', () => {
   using same = new Scaler({ width: 320, height: 180 });
   using smaller = new Scaler(SIZE);

@@ -43,10 +43,13 @@ export class Scaler implements Disposable {
   readonly #options: ScalerOptions;
   readonly #last: ScalingStep;
   readonly #first: ScalingStep;
+  /** Separate from {@link #last}, because frames of both ranges may come in turn, and each change of colours in one context costs seconds. */
+  readonly #mapping: ScalingStep;
 
   constructor(options: ScalerOptions) {
     this.#options = options;
     this.#first = new ScalingStep(options, AV_PIX_FMT_YUV420P10LE);
+    this.#mapping = new ScalingStep(options, AV_PIX_FMT_YUV420P);
     this.#last = new ScalingStep(options, AV_PIX_FMT_YUV420P);
   }
 
@@ -61,7 +64,7 @@ export class Scaler implements Disposable {
     if (isHighRange(source)) {
       // The cost of tone mapping depends on the pixels read and is ten times that of scaling, so the size is reduced first.
       const small = this.#first.run(source, source);
-      return this.#last.run(small, { ...SDR, colorRange });
+      return this.#mapping.run(small, { ...SDR, colorRange });
     }
     if (fits && source.format === AV_PIX_FMT_YUV420P) return source;
     return this.#last.run(source, { colorRange, colorSpace, colorPrimaries, colorTrc });
@@ -69,6 +72,7 @@ export class Scaler implements Disposable {
 
   [Symbol.dispose](): void {
     this.#first[Symbol.dispose]();
+    this.#mapping[Symbol.dispose]();
     this.#last[Symbol.dispose]();
   }
 }
