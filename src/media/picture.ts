@@ -3,8 +3,8 @@
  */
 
 /**
- * The kinds of pictures: a `poster` every 5 s, at most 640 pixels wide, and a `tile` every 10 s, for the sheets of storyboards
- * (`tile-sheet.ts`).
+ * The kinds of pictures: a `poster` every 5 s, at most 640 pixels wide and 1280 high, and a `tile` every 10 s, for the sheets of
+ * storyboards (`tile-sheet.ts`).
  */
 export type PictureKind = 'poster' | 'tile';
 

@@ -28,7 +28,8 @@ interface PictureStyle {
 const STYLES: Readonly<Record<PictureKind, PictureStyle>> = {
   poster: {
     everyS: 5,
-    within: { width: 640, height: Number.POSITIVE_INFINITY },
+    // The height is limited, because noise of a tall video would make a JPEG that is larger than the server accepts.
+    within: { width: 640, height: 1280 },
     padded: false,
     options: { qmin: '5', qmax: '5' },
   },
