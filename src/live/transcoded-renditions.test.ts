@@ -93,7 +93,7 @@ function setUp({
       now += milliseconds;
     },
     refuseSource: () => {
-      stats = { ...stats, isSourceRefused: true };
+      stats = { ...stats, isSourceRefused: true, shed: [] };
       callbacks!.onWarning({ code: 'transcode_source_refused' });
     },
     said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
@@ -383,6 +383,27 @@ test('a session whose video is refused has no renditions, and a warning for as l
   assert.deepEqual(renditions.health.renditions, []);
   assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
 });
+
+for (const [why, stop] of [
+  ['another user needs its place', ({ asked }) => asked().onRevoked()],
+  ['its video is refused', ({ refuseSource }) => refuseSource()],
+] as const satisfies readonly [string, (world: ReturnType<typeof setUp>) => void][]) {
+  test(`a session that is not transcoded any more because ${why} has no thumbnail, and no rendition is called paused`, () => {
+    const world = setUp();
+    const { renditions, said, tell, shed } = world;
+    renditions.setTrack(VIDEO_TRACK);
+    tell().onPicture({ kind: 'poster', atS: 0, jpeg: Buffer.from('a frame') });
+    shed('small');
+    tell().onWarning({ code: 'transcode_rendition_shed', renditionId: 'small' });
+    assert.ok(renditions.thumbnail !== undefined);
+    stop(world);
+    assert.equal(renditions.thumbnail, undefined);
+    assert.deepEqual(
+      said().filter((each) => each.startsWith('transcode_rendition_shed')),
+      [],
+    );
+  });
+}
 
 /** Renditions of a ladder of three, the events of the largest, and what a test does to them. */
 function setUpShedding() {

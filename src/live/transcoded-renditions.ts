@@ -274,7 +274,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     const before = this.#state;
     this.#state = { type: 'refused', why };
     this.#headStart.clear();
-    this.#announce(NO_PLAN);
+    this.#endRenditions();
     if (before.type === 'open' && this.#audioTrack !== undefined) this.#options.onAudioMissing('lost');
     if (before.type === 'refused') {
       if (before.why === why) return;
@@ -302,6 +302,13 @@ export class TranscodedRenditions implements AsyncDisposable {
       'profile_larger_than_source',
       plan.leftOut.map(({ profile }) => profile),
     );
+  }
+
+  /** Notes that the video is not transcoded any more. What was made of it is not the present. */
+  #endRenditions(): void {
+    this.#thumbnail = undefined;
+    this.#announce(NO_PLAN);
+    this.#warnOfShed();
   }
 
   /** Offers renditions to new viewers: not those that are shed, or have been missing for a target duration. */
@@ -459,7 +466,7 @@ export class TranscodedRenditions implements AsyncDisposable {
         if (renditionId !== undefined) warnings.raise({ code, renditions: this.#profilesOf([renditionId]) });
         break;
       case 'transcode_source_refused':
-        this.#announce(NO_PLAN);
+        this.#endRenditions();
         warnings.raise({ code });
         break;
       default:

@@ -471,6 +471,29 @@ it('reports a restored rendition as shed until its first new segment begins', as
   assert.deepEqual([transcoder.stats.shed, recording.warnings.at(-1)], [[], restored]);
 });
 
+it('has shed no rendition of a source that it refuses', async (t) => {
+  const recording = new Recording();
+  const { clock, pass } = steppedTime(t);
+  const patience = { graceMs: 0, firstPauseMs: 1, maxPauseMs: 10 };
+  await using transcoder = begin(recording, { patience, clock });
+  transcoder.setTrack(clip.track);
+  await keepSending(transcoder, { pts: 0 }, () => recording.of('large').length > 0);
+  await workedOff(transcoder);
+  process.kill(transcoder.stats.pid!, 'SIGSTOP');
+  for (const packet of later(clip.packets.slice(0, 3), TWO_SECONDS)) transcoder.write(asEvent(packet));
+  await until('a rendition to be shed', () => {
+    pass(TICK_MS);
+    return transcoder.stats.shed.length > 0;
+  });
+  process.kill(transcoder.stats.pid!, 'SIGCONT');
+  for (const restarts of [1, 2]) {
+    await running(transcoder);
+    process.kill(transcoder.stats.pid!, 'SIGSEGV');
+    await until('the crash to be noticed', () => recording.restarts.length === restarts);
+  }
+  assert.deepEqual([transcoder.stats.isSourceRefused, transcoder.stats.shed], [true, []]);
+});
+
 it('replaces a worker that uses too much memory', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording, { memoryMib: 10, patience: { firstPauseMs: 1 } });

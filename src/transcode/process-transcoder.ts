@@ -492,6 +492,8 @@ export class ProcessTranscoder implements Transcoder {
     const code = 'transcode_source_refused';
     this.#source = undefined;
     this.#feed.reset();
+    this.#policy.replaceOrder([]);
+    this.#restored.clear();
     this.#options.callbacks.onWarning({ code });
     this.#options.logger.warn({ code }, 'video is no longer transcoded, because two workers failed with it');
   }
