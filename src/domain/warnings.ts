@@ -245,8 +245,9 @@ export const WARNINGS = {
   transcode_source_damaged: {
     severity: 'issue',
     lastsS: MOMENT_S,
-    sentence: () => 'parts of the video cannot be decoded; check the encoder and its connection',
-    meaning: 'The decoder received packets that break the rules of their codec.',
+    sentence: () => 'parts of the video or of the Opus audio cannot be decoded; check the encoder and its connection',
+    meaning:
+      'A decoder received packets of video or of Opus audio that break the rules of their codec. AAC that is made of such audio has a gap. AAC that the publisher sends is not decoded.',
     remedy:
       'Restart the encoder, try other settings or another encoder (the driver of a hardware encoder is a common cause), and check the capture device.',
   },

@@ -4,6 +4,7 @@ import { getPriority } from 'node:os';
 import { after, it, type TestContext } from 'node:test';
 import fc from 'fast-check';
 import type { Profile } from '#domain/profile.ts';
+import { warningSentence } from '#domain/warnings.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
@@ -501,6 +502,19 @@ it('replaces a worker that uses too much memory', async () => {
   await until('a restart', () => recording.restarts.length > 0);
   await transcoder[Symbol.asyncDispose]();
   assert.equal(recording.restarts[0]?.reason, 'too_much_memory');
+});
+
+it('warns of audio that cannot be decoded, also without any video', async () => {
+  const { track, packets } = makeAudioClip({ seconds: 0.1 });
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  transcoder.setAudioTrack(track);
+  await running(transcoder);
+  for (const packet of packets) transcoder.write(asEvent({ ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) }));
+  await until('a warning', () => recording.warnings.length > 0);
+  const { code } = recording.warnings[0]!;
+  assert.ok(code === 'transcode_source_damaged');
+  assert.match(warningSentence({ code }), /audio/);
 });
 
 it('continues after packets that cannot be decoded', async () => {
