@@ -13,7 +13,14 @@ import { Deliverer } from './deliverer.ts';
 import { RETRY_LIMITS } from './retry-schedule.ts';
 import type { Sent } from './sender.ts';
 
-const sent: Sent = { statusCode: 200, retryAfter: undefined, body: Buffer.alloc(0), durationMs: 1, error: undefined };
+const sent: Sent = {
+  statusCode: 200,
+  retryAfter: undefined,
+  body: Buffer.alloc(0),
+  isComplete: true,
+  durationMs: 1,
+  error: undefined,
+};
 
 test('the log keeps the first characters of a body that is cut inside an emoji', async () => {
   const user = someUser();

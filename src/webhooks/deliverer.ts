@@ -3,7 +3,13 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { newWebhookLogId } from '#domain/ids.ts';
-import { LOGGED_REQUEST_BYTES, secretsOf, type Webhook, type WebhookLog } from '#domain/webhook.ts';
+import {
+  LOGGED_REQUEST_BYTES,
+  LOGGED_RESPONSE_BYTES,
+  secretsOf,
+  type Webhook,
+  type WebhookLog,
+} from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Store } from '#store/store.ts';
 import type { DeliveryOutcome, StoredDelivery } from '#store/webhook-store.ts';
@@ -92,7 +98,7 @@ export class Deliverer implements Resending {
       url: webhook.url,
       requestBody: beginningOf(body, LOGGED_REQUEST_BYTES),
       statusCode,
-      responseBody: sent.body.toString('base64'),
+      responseBody: sent.body.subarray(0, LOGGED_RESPONSE_BYTES).toString('base64'),
       error: success ? undefined : (sent.error ?? `The receiver answered ${statusCode}.`),
     };
     // Disabling the webhook gives the delivery up. A webhook that has another URL by now is not disabled, and the delivery is sent there.

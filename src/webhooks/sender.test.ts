@@ -37,7 +37,7 @@ test('the connection goes to the address that was checked, with the host name of
   // The host name can only be resolved by the guard.
   const { post, server } = await setUp(t, answer as never, async () => ['127.0.0.1']);
   const sent = await post('no-such-host.invalid');
-  assert.deepEqual([sent.statusCode, sent.body.toString()], [200, 'hello']);
+  assert.deepEqual([sent.statusCode, sent.body.toString(), sent.isComplete], [200, 'hello', true]);
   assert.deepEqual(hosts, [`no-such-host.invalid:${(server.address() as AddressInfo).port}`]);
 });
 
@@ -86,7 +86,7 @@ test('only the beginning of a long answer is read', async (t) => {
     write();
   }) as never);
   const sent = await post();
-  assert.deepEqual([sent.statusCode, sent.body.toString()], [200, 'x'.repeat(1024)]);
+  assert.deepEqual([sent.statusCode, sent.body.toString(), sent.isComplete], [200, 'x'.repeat(16_384), false]);
   assert.ok(written < 32 * 1024 * 1024, `${written} bytes were sent`);
 });
 
@@ -95,7 +95,8 @@ test('an answer whose body never ends is judged by its status', async (t) => {
     t,
     ((_: unknown, response: NodeJS.WritableStream) => void response.write('part')) as never,
   );
-  assert.deepEqual([(await post()).statusCode, (await post()).body.toString()], [200, 'part']);
+  const { statusCode, body, isComplete } = await post();
+  assert.deepEqual([statusCode, body.toString(), isComplete], [200, 'part', false]);
 });
 
 test('a missing answer is described in a sentence without the address', async (t) => {

@@ -4,7 +4,6 @@
 import type { LookupFunction } from 'node:net';
 import type { Dispatcher } from 'undici';
 import type { UserId } from '#domain/ids.ts';
-import { LOGGED_RESPONSE_BYTES } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type CheckedAddress, type DestinationGuard, DestinationRefused } from '#lib/destination-guard.ts';
 import { type Client, loadClient, type Pool } from './http-client.ts';
@@ -30,8 +29,10 @@ export interface Sent {
   /** Undefined when there was no answer. */
   readonly statusCode: number | undefined;
   readonly retryAfter: string | undefined;
-  /** The first bytes of the body. */
+  /** The first bytes of the body, at most {@link MAX_BODY_BYTES}. */
   readonly body: Buffer;
+  /** Whether `body` is the whole body: it did not break off, and was neither too long nor too slow. */
+  readonly isComplete: boolean;
   readonly durationMs: number;
   /** Why there was no answer, as a sentence. */
   readonly error: string | undefined;
@@ -58,7 +59,7 @@ export class Sender implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Sends a request. It never throws, except when `signal` aborts. */
+  /** Sends a request. It never throws, except when `signal` aborts before there is a status. */
   async post(
     target: string,
     {
@@ -88,12 +89,12 @@ export class Sender implements AsyncDisposable {
         body,
         signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_TIMEOUT_MS)]),
       });
-      const bytes = await firstBytes(answer.body);
+      const read = await firstBytes(answer.body);
       const retryAfter = answer.headers['retry-after'];
       return {
         statusCode: answer.statusCode,
         retryAfter: typeof retryAfter === 'string' ? retryAfter : undefined,
-        body: bytes,
+        ...read,
         durationMs: durationMs(),
         error: undefined,
       };
@@ -103,6 +104,7 @@ export class Sender implements AsyncDisposable {
         statusCode: undefined,
         retryAfter: undefined,
         body: Buffer.alloc(0),
+        isComplete: false,
         durationMs: durationMs(),
         error: sentenceOf(error),
       };
@@ -154,22 +156,24 @@ function openPool({ Pool }: Client, origin: string, addresses: readonly CheckedA
 }
 
 /** Reads the first bytes of a body. An answer whose body breaks off still counts as an answer. */
-async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<Buffer> {
+async function firstBytes(body: Dispatcher.ResponseData['body']): Promise<Pick<Sent, 'body' | 'isComplete'>> {
   const pieces: Buffer[] = [];
   let sizeBytes = 0;
+  let isComplete = false;
   const late = setTimeout(() => body.destroy(), BODY_TIMEOUT_MS);
   try {
     for await (const piece of body as AsyncIterable<Buffer>) {
-      if (sizeBytes < LOGGED_RESPONSE_BYTES) pieces.push(piece);
+      pieces.push(piece);
       sizeBytes += piece.length;
       if (sizeBytes > MAX_BODY_BYTES) break;
     }
+    isComplete = sizeBytes <= MAX_BODY_BYTES;
   } catch {
-    // The bytes received so far are enough.
+    // The caller decides whether the bytes received so far are enough.
   } finally {
     clearTimeout(late);
   }
-  return Buffer.concat(pieces).subarray(0, LOGGED_RESPONSE_BYTES);
+  return { body: Buffer.concat(pieces).subarray(0, MAX_BODY_BYTES), isComplete };
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {

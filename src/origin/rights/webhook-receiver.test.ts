@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type TestContext, test } from 'node:test';
 import { newUserId } from '#domain/ids.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { Secret } from '#domain/secret.ts';
 import type { Webhook } from '#domain/webhook.ts';
+import { systemClock } from '#lib/clock.ts';
+import { DestinationGuard } from '#lib/destination-guard.ts';
 import { ms } from '#lib/units.ts';
 import { someStream } from '#test/support/sample-records.ts';
+import { Sender } from '#webhooks/sender.ts';
 import { signatureProblem } from '#webhooks/signature.ts';
 import { createAskReceiver } from './webhook-receiver.ts';
 
@@ -34,7 +40,14 @@ async function ask(status: number | undefined, body = '', previousSecrets: Webho
     sender: {
       post: async (url, post) => {
         sent.push({ url, headers: post.headers, body: post.body });
-        return { statusCode: status, body: Buffer.from(body), retryAfter: undefined, durationMs: 1, error: undefined };
+        return {
+          statusCode: status,
+          body: Buffer.from(body),
+          isComplete: true,
+          retryAfter: undefined,
+          durationMs: 1,
+          error: undefined,
+        };
       },
     },
     clock: { now: () => ms(AT), monotonic: () => ms(0) },
@@ -71,6 +84,7 @@ test('only a 2xx status admits a viewer, and a receiver may refuse in its body b
     [200, '{"ret":"403"}', false],
     [200, '{"ret":null}', false],
     [200, '{"ret":{}}', false],
+    [200, '\uFEFF {"ret":403}', false],
     [301, '', false],
     [401, '{"ret":200}', false],
     [404, '', false],
@@ -91,4 +105,45 @@ test('a receiver that fails, or a deleted webhook, gives no verdict', async () =
     clock: { now: () => ms(0), monotonic: () => ms(0) },
   });
   await assert.rejects(gone(question, new AbortController().signal), /does not exist/);
+});
+
+/** Calls a receiver over a connection, and returns the verdict. */
+async function askOver(t: TestContext, listener: RequestListener): Promise<boolean> {
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const sender = new Sender({ guard: new DestinationGuard({ allowPrivate: true }), clock: systemClock });
+  t.after(async () => {
+    await sender[Symbol.asyncDispose]();
+    server.closeAllConnections();
+    server.close();
+  });
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  const webhook = { url, sharedSecret: new Secret('s'), previousSecrets: [] as const };
+  const askReceiver = createAskReceiver({
+    store: { webhooks: { get: async () => webhook as unknown as Webhook } },
+    sender,
+    clock: systemClock,
+  });
+  return askReceiver(question, new AbortController().signal);
+}
+
+test('a refusal at the end of a long body refuses', async (t) => {
+  const text = JSON.stringify({ message: 'x'.repeat(16_000), ret: 403 });
+  assert.equal(await askOver(t, (_, response) => response.end(text)), false);
+});
+
+test('a successful status whose body is too long, slow or broken off gives no verdict', async (t) => {
+  const tooLong = JSON.stringify({ message: 'x'.repeat(20_000), ret: 403 });
+  await assert.rejects(askOver(t, (_, response) => response.end(tooLong)));
+  await assert.rejects(askOver(t, (_, response) => void response.write('{"ret":')));
+  await assert.rejects(askOver(t, (_, response) => response.flushHeaders()));
+  const breakOff: RequestListener = (_, response) => response.write('{"ret":', () => response.destroy());
+  await assert.rejects(askOver(t, breakOff));
+  // Without a length, the end of the connection is the end of the body.
+  const http10: RequestListener = ({ socket }) => socket.end('HTTP/1.0 200 OK\r\n\r\n{"ret":4');
+  await assert.rejects(askOver(t, http10));
+});
+
+test('a refusing status refuses, even when its body does not arrive', async (t) => {
+  assert.equal(await askOver(t, (_, response) => void response.writeHead(403).write('part')), false);
 });

@@ -29,7 +29,11 @@ export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptio
     const at = clock.now();
     const body = JSON.stringify({ context: policy.webhookContext ?? {}, accessKey, playbackId, timestamp: at });
     const signatures = signatureHeaders({ id: `gate_${randomUUID()}`, at, body }, secretsOf(webhook, at));
-    const { statusCode, body: answer } = await sender.post(webhook.url, {
+    const {
+      statusCode,
+      body: answer,
+      isComplete,
+    } = await sender.post(webhook.url, {
       userId: webhook.userId,
       headers: { 'content-type': 'application/json', 'user-agent': 'millrace', ...signatures },
       body,
@@ -37,19 +41,23 @@ export function createAskReceiver({ store, sender, clock }: WebhookReceiverOptio
     });
     if (statusCode === undefined || statusCode >= 500)
       throw new Error(`the receiver failed: ${statusCode ?? 'no answer'}`);
-    return isSuccess(statusCode) && isSuccess(retOf(answer.toString()) ?? 200);
+    if (!isSuccess(statusCode)) return false;
+    // The refusal may be in the part of the body that did not arrive.
+    if (!isComplete) throw new Error('the body of the receiver is incomplete or too long');
+    return isSuccess(retOf(answer.toString()) ?? 200);
   };
 }
 
 const isSuccess = (status: number): boolean => status >= 200 && status < 300;
 
-/** Reads the field `ret` of a JSON object, which receivers of the reference service use in place of a status. */
+/**
+ * Reads the field `ret` of a JSON object, which receivers of the reference service use in place of a status. Undefined when there is none.
+ * @throws {SyntaxError} when the body begins like a JSON object and is none. Over HTTP/1.0 a body that breaks off looks complete
+ */
 function retOf(body: string): number | undefined {
-  try {
-    const answer = JSON.parse(body) as unknown;
-    if (typeof answer !== 'object' || answer === null || !('ret' in answer)) return undefined;
-    return Number(answer.ret);
-  } catch {
-    return undefined;
-  }
+  // `trim` also removes a byte order mark, which `JSON.parse` refuses.
+  const text = body.trim();
+  if (!text.startsWith('{')) return undefined;
+  const answer = JSON.parse(text) as { readonly ret?: unknown };
+  return 'ret' in answer ? Number(answer.ret) : undefined;
 }
