@@ -8,7 +8,7 @@ import { type Certificate, type CertificateFiles, loadCertificate } from './cert
 export interface CertificateObserver {
   /** Called when the certificate was replaced. */
   readonly renewed: (certificate: Certificate) => void;
-  /** Called once for each change of the files into something unusable. The certificate in use stays. */
+  /** Called once for each change of the files into something unusable, and when the reason changes. The certificate in use stays. */
   readonly refused: (error: unknown) => void;
 }
 
@@ -18,10 +18,13 @@ export interface CertificateObserver {
  */
 export const CHECK_EVERY_MS = 1000;
 
+/** The number of checks after which files that were refused are loaded again. The reason may be gone without a change of the files. */
+const RETRY_AFTER_CHECKS = 30;
+
 /**
  * Keeps a certificate up to date with its two files. Checks once a second whether they have changed. After a change it waits for a check at
  * which they are the same as at the one before, and then loads them: the two files cannot be replaced in one step, and a new file beside an
- * old one is not an error yet. Disposing it ends the checks.
+ * old one is not an error yet. Files that cannot be loaded are tried again every 30 seconds. Disposing it ends the checks.
  */
 export class CertificateWatch implements Disposable {
   readonly #files: CertificateFiles;
@@ -31,6 +34,9 @@ export class CertificateWatch implements Disposable {
   /** The state of the files that were loaded last, whether they were accepted or refused. */
   #loaded: string;
   #seen: string;
+  /** Why the files that were loaded last were refused. Undefined when they were accepted. */
+  #refusal: string | undefined;
+  #checksSinceLoading = 0;
   #isChecking = false;
 
   private constructor(files: CertificateFiles, current: Certificate, state: string) {
@@ -65,36 +71,43 @@ export class CertificateWatch implements Disposable {
   }
 
   async #check(): Promise<void> {
+    this.#checksSinceLoading += 1;
     if (this.#isChecking) return;
     this.#isChecking = true;
     try {
       const state = await stateOf(this.#files);
       const isUnchanged = state === this.#seen;
       this.#seen = state;
-      if (isUnchanged && state !== this.#loaded) await this.#load(state);
+      const isRetry = this.#refusal !== undefined && this.#checksSinceLoading >= RETRY_AFTER_CHECKS;
+      if (isUnchanged && (state !== this.#loaded || isRetry)) await this.#load(state);
     } finally {
       this.#isChecking = false;
     }
   }
 
   async #load(state: string): Promise<void> {
+    const refusalBefore = state === this.#loaded ? this.#refusal : undefined;
     this.#loaded = state;
+    this.#checksSinceLoading = 0;
     try {
       this.#current = await loadCertificate(this.#files);
     } catch (error) {
+      this.#refusal = String(error);
+      if (this.#refusal === refusalBefore) return;
       for (const { refused } of this.#observers) refused(error);
       return;
     }
+    this.#refusal = undefined;
     for (const { renewed } of this.#observers) renewed(this.#current);
   }
 }
 
-/** A text that changes whenever one of the files is written or replaced. Never rejects. */
+/** A text that changes whenever one of the files is written or replaced, or its owner or rights change. Never rejects. */
 async function stateOf({ certFile, keyFile }: CertificateFiles): Promise<string> {
   const states = await Promise.all(
     [certFile, keyFile].map((file) =>
       stat(file).then(
-        ({ dev, ino, size, mtimeMs }) => [dev, ino, size, mtimeMs].join(),
+        ({ dev, ino, size, mode, mtimeMs, ctimeMs }) => [dev, ino, size, mode, mtimeMs, ctimeMs].join(),
         (error: NodeJS.ErrnoException) => error.code ?? 'unknown',
       ),
     ),

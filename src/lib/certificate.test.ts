@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import fs, { chmod, mkdtemp, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -116,4 +117,45 @@ test('a broken pair is reported once and changes nothing, and a good one after i
   await writeCertificate(files.folder, makeCertificate());
   await untilReported(3, 'the good pair');
   assert.deepEqual(reports.slice(2), ['renewed']);
+});
+
+test('a pair whose rights were changed is loaded again', async (t) => {
+  const files = await filesOf(t);
+  const { reports, untilReported } = await watchOf(t, files);
+  await chmod(files.keyFile, 0o600);
+  await untilReported(1, 'the pair with other rights');
+  assert.deepEqual(reports, ['renewed']);
+});
+
+test('a pair that could not be read is reported once, and loaded when it can be read, without a change of its files', async (t) => {
+  const files = await filesOf(t);
+  const { watch, reports, untilReported } = await watchOf(t, files);
+  const next = makeCertificate();
+  await writeCertificate(files.folder, next);
+  let attempts = 0;
+  const reading = t.mock.method(fs, 'readFile', () => {
+    attempts += 1;
+    return Promise.reject(Object.assign(new Error('too many open files'), { code: 'EMFILE' }));
+  });
+  syncBuiltinESMExports();
+  t.after(() => {
+    reading.mock.restore();
+    syncBuiltinESMExports();
+  });
+  await untilReported(1, 'the refusal');
+  const untilRetried = (condition: () => boolean, what: string) => {
+    const look = () => {
+      if (condition()) return true;
+      t.mock.timers.tick(30 * CHECK_EVERY_MS);
+      return false;
+    };
+    return waitFor(look, { what });
+  };
+  await untilRetried(() => attempts >= 6, 'two more attempts with two files each');
+  reading.mock.restore();
+  syncBuiltinESMExports();
+  await untilRetried(() => reports.length >= 2, 'the new pair');
+  assert.match(reports[0]!, /EMFILE/);
+  assert.deepEqual(reports.slice(1), ['renewed']);
+  assert.equal(watch.current.options.cert, next.cert);
 });
