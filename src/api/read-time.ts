@@ -16,22 +16,30 @@ const LATEST_MS = 8_640_000_000_000_000;
 /** The lengths of spans that counters can be summed for, in milliseconds. */
 export const TIME_STEPS = { hour: HOUR_MS, day: DAY_MS, week: 7 * DAY_MS } as const;
 
-/** The query parameters of a span of time. */
-export const SPAN_QUERY = {
+/** Makes the query parameters of a span of time. @param whole sentences about what is included at its beginning and end */
+const spanQuery = (whole: { readonly from: string; readonly to: string }) => ({
   from: Type.Optional(
     Type.String({
-      description:
-        'The beginning: milliseconds since the Unix epoch, or an ISO 8601 date, which may have a time. It is in UTC unless it names a time zone.',
+      description: `The beginning: milliseconds since the Unix epoch, or an ISO 8601 date, which may have a time. It is in UTC unless it names a time zone.${whole.from}`,
       examples: ['2026-11-01T00:00:00Z'],
     }),
   ),
   to: Type.Optional(
     Type.String({
-      description: 'The end, in the same form. The default is now.',
+      description: `The end, in the same form. The default is now.${whole.to}`,
       examples: ['1795175107399'],
     }),
   ),
-};
+});
+
+/** The query parameters of a span of time. */
+export const SPAN_QUERY = spanQuery({ from: '', to: '' });
+
+/** The query parameters of a span of time that is extended to whole hours. */
+export const SPAN_OF_HOURS_QUERY = spanQuery({
+  from: ' The hour of this time is included as a whole.',
+  to: ' Hours that begin before this time are included as a whole, so that the end of one month is the beginning of the next.',
+});
 
 /** Reads a parameter that is a time. Undefined when it is missing. @throws {MillraceError} `invalid_request` for any other text */
 export function readTime(query: RawQuery, name: string): Milliseconds | undefined {

@@ -111,3 +111,26 @@ test('views are counted in the forms of the reference service', async (t) => {
   assert.equal(await status('/data/views/query?creatorId=x'), 501);
   assert.equal(await status('/data/views/query/creator'), 501);
 });
+
+test('spans that follow each other have no hour in common', async (t) => {
+  const api = await startApi(t);
+  const ann = await api.makeKey('ann');
+  await used(api, ann, { 0: { views: 1 }, 1: { views: 2 }, 2: { views: 4 } });
+  const hour = api.time.now - (api.time.now % HOUR_MS);
+  const viewsIn = async (from: number, to: number) => {
+    const span = `from=${from}&to=${to}`;
+    const hours = (await get(api, ann, `/data/usage?step=hour&${span}`)).json() as readonly {
+      readonly views: number;
+    }[];
+    const [sum] = (await get(api, ann, `/data/views/query?${span}`)).json();
+    const views = hours.reduce((all, each) => all + each.views, 0);
+    assert.equal(sum.viewCount, views);
+    return views;
+  };
+  assert.equal(await viewsIn(hour - 2 * HOUR_MS, hour), 6);
+  assert.equal(await viewsIn(hour, hour + HOUR_MS), 1);
+  // Within an hour, and at its beginning, the whole hour counts.
+  assert.equal(await viewsIn(hour - HOUR_MS + 1, hour - 1), 2);
+  assert.equal(await viewsIn(hour - HOUR_MS, hour - HOUR_MS), 2);
+  assert.equal(await viewsIn(hour - HOUR_MS, hour + 1), 3);
+});

@@ -4,7 +4,7 @@
 import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { documentedOnly, type RawQuery, readText, refused } from '#api/query.ts';
-import { readSpan, SPAN_QUERY, TIME_STEPS } from '#api/read-time.ts';
+import { readSpan, SPAN_OF_HOURS_QUERY, TIME_STEPS } from '#api/read-time.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
@@ -28,7 +28,7 @@ const schema = {
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
-    ...SPAN_QUERY,
+    ...SPAN_OF_HOURS_QUERY,
     step: Type.Optional(
       Type.Unsafe<string>({
         type: 'string',
@@ -88,7 +88,7 @@ const metricSchema = {
     'Sums what all your streams used, in the form of the reference service. Without `from`, it sums the last 30 days.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
-  querystring: Type.Object({ ...SPAN_QUERY, ...ADMIN_QUERY }),
+  querystring: Type.Object({ ...SPAN_OF_HOURS_QUERY, ...ADMIN_QUERY }),
   response: answers(200, ref(UsageMetricSchema)),
 };
 
@@ -114,10 +114,14 @@ export const getUsageMetrics: ApiRoute = (api, { authenticate, store }) => {
 /** The last days up to now. */
 export const lastDays = (now: Milliseconds) => ({ from: ms(Math.max(0, now - DEFAULT_DAYS * DAY_MS)), to: now });
 
-/** Extends a span to whole hours, because that is what is counted. */
+/**
+ * Extends a span to whole hours, at least one, because that is what is counted. An hour that begins at the end of the span is not part of it,
+ * so that spans that follow each other have no hour in common.
+ */
 export function wholeHours({ from, to }: { readonly from: Milliseconds; readonly to: Milliseconds }) {
   const { hour } = TIME_STEPS;
-  return { from: ms(from - (from % hour)), to: ms(Math.ceil((to + 1) / hour) * hour) };
+  const first = from - (from % hour);
+  return { from: ms(first), to: ms(Math.max(first + hour, Math.ceil(to / hour) * hour)) };
 }
 
 /** Minutes to three decimals. */

@@ -5,7 +5,7 @@ import type { Static } from 'typebox';
 import type { ApiRoute } from '#api/api.ts';
 import { streamByPlaybackId } from '#api/find-stream.ts';
 import { documentedOnly, type RawQuery, readText } from '#api/query.ts';
-import { readSpan, SPAN_QUERY, TIME_STEPS } from '#api/read-time.ts';
+import { readSpan, SPAN_OF_HOURS_QUERY, TIME_STEPS } from '#api/read-time.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY, SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
@@ -63,7 +63,7 @@ const schema = {
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({
-    ...SPAN_QUERY,
+    ...SPAN_OF_HOURS_QUERY,
     playbackId: Type.Optional(
       Type.String({ description: 'Counts only views of this stream.', examples: [PLAYBACK_ID] }),
     ),

@@ -40,10 +40,10 @@ export function Usage() {
   const from = (useToday() - Number(days) + 1) * DAY_MS;
   const scope = whose === 'all' ? '&all=1' : '';
   const path = `/data/usage?from=${from}${scope}`;
-  /** Reads all entries, in several requests if necessary. The API includes the hour of `to`, so a millisecond is subtracted. */
+  /** Reads all entries, in several requests if necessary. */
   const all = <Entry,>(query: string, read: (path: string) => Promise<readonly Entry[]>) =>
     wholeSpan(from, from + Number(days) * DAY_MS, (begin, end) =>
-      read(`/data/usage?from=${begin}&to=${end - 1}${scope}${query}`),
+      read(`/data/usage?from=${begin}&to=${end}${scope}${query}`),
     );
   const byDay = useData(`usage ${path}`, (signal) => get<readonly UsageSum[]>(path, { signal }), REFRESH);
   /** The streams that delivered the most bytes, or the users who own them. */
