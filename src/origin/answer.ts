@@ -20,16 +20,18 @@ export const OPEN_HEADERS = {
 /**
  * Sends a complete answer. From then on the reply no longer belongs to Fastify.
  * @param pieces the body, in order, sent without copying; not sent for HEAD
+ * @param onSent see {@link writeBody}
  */
 export function sendAnswer(
   reply: FastifyReply,
   status: number,
   headers: OutgoingHttpHeaders,
   pieces: readonly Uint8Array[],
+  onSent?: (sizeBytes: number) => void,
 ): FastifyReply {
   const response = reply.hijack().raw;
   response.writeHead(status, { ...OPEN_HEADERS, ...headers });
-  writeBody(response, reply.request.method === 'HEAD' ? [] : pieces);
+  writeBody(response, reply.request.method === 'HEAD' ? [] : pieces, onSent);
   return reply;
 }
 

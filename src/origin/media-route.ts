@@ -47,7 +47,7 @@ export function mediaRoute(app: FastifyInstance, context: OriginContext): void {
         ? mediaUrl(playbackId, mediaPath, rendition, name)
         : restrictedMediaUrl(playbackId, mediaPath, proof, rendition, name);
     const sharing = context.sharedAs(reply, url, cacheControl);
-    return sendMedia(reply, resource, name, sharing, (bytes) => context.delivers(request, playbackId, bytes));
+    return sendMedia(reply, resource, name, sharing, context.delivers(request, playbackId));
   };
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/:rendition/:name', HELD, answer);
   app.get<{ Params: MediaParams }>('/hls/:playbackId/:mediaPath/s/:proof/:rendition/:name', HELD, answer);
@@ -62,13 +62,11 @@ function sendMedia(
   resource: MediaResource,
   name: string,
   cacheControl: string,
-  delivers: (sizeBytes: number) => void,
+  onSent: ((sizeBytes: number) => void) | undefined,
 ): FastifyReply {
   const { method } = reply.request;
-  const send = (status: 200 | 206, sent: OutgoingHttpHeaders & { 'content-length': number }, body: typeof pieces) => {
-    if (method !== 'HEAD') delivers(sent['content-length']);
-    return sendAnswer(reply, status, sent, body);
-  };
+  const send = (status: 200 | 206, sent: OutgoingHttpHeaders, body: typeof pieces) =>
+    sendAnswer(reply, status, sent, body, onSent);
   const { range, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = reply.request.headers;
   const { pieces, sizeBytes, contentType } = resource;
   const etag = `"${name}"`;

@@ -55,9 +55,10 @@ export class OriginContext {
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
   }
 
-  /** Notes that media is sent. What another node gets is noted there, when it sends it on. */
-  delivers(request: FastifyRequest, playbackId: PlaybackId, sizeBytes: number): void {
-    if (this.viewers.told(request, playbackId) === undefined) this.audience.delivered(playbackId, sizeBytes);
+  /** Makes the function that notes bytes of media that were sent. Undefined for another node, which notes them when it sends them on. */
+  delivers(request: FastifyRequest, playbackId: PlaybackId): ((sizeBytes: number) => void) | undefined {
+    if (this.viewers.told(request, playbackId) !== undefined) return undefined;
+    return (sizeBytes) => this.audience.delivered(playbackId, sizeBytes);
   }
 
   /**

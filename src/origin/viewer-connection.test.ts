@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, request as requestPlain, type ServerResponse } from 'node:http';
 import { connect as connectHttp2, createSecureServer } from 'node:http2';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Server } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { mock, type TestContext, test } from 'node:test';
 import { makeCertificate } from '#test/support/certificate.ts';
@@ -16,22 +16,30 @@ const PIECES = [140_001, 60_000, 0, 65_536, 65_537, 10].map((size) => randomByte
 const WHOLE = Buffer.concat(PIECES);
 const UNCHECKED = { rejectUnauthorized: false };
 
-/** A server that answers every request with the pieces. Gives its address and its responses. */
-async function serverOf(t: TestContext) {
+/** A server that answers every request with the pieces. Gives its address, its responses and the number of bytes that were sent. */
+async function serverOf(t: TestContext, pieces = PIECES, createServerOf = createEncryptedServer) {
+  const sent = { bytes: 0 };
   const responses: ServerResponse[] = [];
-  const server = createSecureServer({ ...makeCertificate(), allowHTTP1: true, maxSessionMemory: 20 }); // as in `http`
-  server.on('request', (_request, given) => {
+  const server = createServerOf();
+  server.on('request', (_request: unknown, given: unknown) => {
     // The HTTP/1.1 interface of the response, as Fastify passes it on.
-    const response = given as unknown as ServerResponse;
+    const response = given as ServerResponse;
     responses.push(response);
-    response.writeHead(200, { 'content-length': WHOLE.length });
-    writeBody(response, PIECES);
+    response.writeHead(200, { 'content-length': Buffer.concat(pieces).length });
+    writeBody(response, pieces, (sizeBytes) => {
+      sent.bytes += sizeBytes;
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   t.after(() => server.close());
-  return { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}`, responses };
+  const { port } = server.address() as AddressInfo;
+  return { port, url: `https://127.0.0.1:${port}`, responses, sent };
 }
+
+/** As in `http`. */
+const createEncryptedServer = (): Server =>
+  createSecureServer({ ...makeCertificate(), allowHTTP1: true, maxSessionMemory: 20 });
 
 test('two hundred viewers of one HTTP/2 connection get every byte', async (t) => {
   const { url } = await serverOf(t);
@@ -59,6 +67,54 @@ test('a viewer who does not read holds a slice and not a segment, and its leavin
   assert.equal(hasLeft(response!), false);
   stream.close();
   await waitFor(() => hasLeft(response!), { what: 'the viewer to leave' });
+});
+
+test('bytes count as sent when they were sent, over every kind of connection', async (t) => {
+  const small = [randomBytes(1000)];
+  for (const [pieces, size] of [
+    [PIECES, WHOLE.length],
+    [small, 1000],
+  ] as const) {
+    const secure = await serverOf(t, [...pieces]);
+    const session = connectHttp2(secure.url, UNCHECKED);
+    t.after(() => session.destroy());
+    await buffer(session.request({ ':path': '/' }));
+    await waitFor(() => secure.sent.bytes === size, { what: 'the bytes over HTTP/2' });
+    const [response] = await once(request(secure.url, { ...UNCHECKED, agent: false }).end(), 'response');
+    await buffer(response);
+    await waitFor(() => secure.sent.bytes === 2 * size, { what: 'the bytes over HTTPS/1.1' });
+    const plain = await serverOf(t, [...pieces], () => createServer());
+    const [answer] = await once(requestPlain({ port: plain.port, agent: false }).end(), 'response');
+    await buffer(answer);
+    await waitFor(() => plain.sent.bytes === size, { what: 'the bytes over HTTP/1.1' });
+  }
+});
+
+test('an answer that a viewer does not accept does not count as sent', async (t) => {
+  for (const pieces of [PIECES, [randomBytes(1000)]]) {
+    const { url, responses, sent } = await serverOf(t, pieces);
+    // Over HTTP/2 a viewer says how much it accepts. This one accepts not one byte of a body.
+    const session = connectHttp2(url, { ...UNCHECKED, settings: { initialWindowSize: 0 } });
+    t.after(() => session.destroy());
+    for (let count = 1; count <= 20; count += 1) {
+      const stream = session.request({ ':path': '/' });
+      stream.on('error', () => {});
+      await once(stream, 'response');
+      stream.close(8);
+      await waitFor(() => responses.length === count && hasLeft(responses[count - 1]!), {
+        what: 'the viewer to leave',
+      });
+    }
+    assert.equal(sent.bytes, 0);
+  }
+  // Over HTTP/1.1 more than the buffers of the system hold is not sent to a viewer who reads nothing.
+  const { port, responses, sent } = await serverOf(t, [Buffer.alloc(32_000_000)], () => createServer());
+  const asked = requestPlain({ port, agent: false }).end();
+  const [answer] = await once(asked, 'response');
+  answer.on('error', () => {});
+  asked.destroy();
+  await waitFor(() => hasLeft(responses[0]!), { what: 'the viewer to leave' });
+  assert.equal(sent.bytes, 0);
 });
 
 test('a viewer who reads nothing is disconnected after thirty seconds, however the answer is written', async (t) => {

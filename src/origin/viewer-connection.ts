@@ -33,13 +33,21 @@ export const pipelineOf = (response: ServerResponse): Socket | undefined =>
 /**
  * Writes a body and ends the response.
  * @param pieces the body in order, copied only by encryption
+ * @param onSent called with the number of bytes when they were sent. Of an answer that breaks off, what was sent before counts in slices.
+ *   If it is sent as a whole, it does not count
  */
-export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[]): void {
+export function writeBody(
+  response: ServerResponse,
+  pieces: readonly Uint8Array[],
+  onSent?: (sizeBytes: number) => void,
+): void {
   const stream = streamOf(response);
   const isEncrypted = stream !== undefined || (response.socket as Partial<TLSSocket> | null)?.encrypted === true;
   if (isEncrypted && (pieces.length > 1 || (pieces[0]?.length ?? 0) > SLICE_BYTES)) {
-    writeInTurn(response, slicesOf(pieces));
+    writeInTurn(response, slicesOf(pieces), onSent);
   } else {
+    // The response of HTTP/2 also says that it is finished when the viewer has left. Its stream does not.
+    if (onSent !== undefined) (stream ?? response).once('finish', () => onSent(sizeOf(pieces)));
     for (const piece of pieces.slice(0, -1)) response.write(piece);
     response.end(pieces.at(-1)); // this saves one write, a tenth of a playlist's cost
   }
@@ -57,16 +65,25 @@ export function cutOffWhenStuck(response: ServerResponse): void {
 }
 
 /** Writes the next slice when the previous one was sent. Nothing is written after a viewer has left. */
-function writeInTurn(response: ServerResponse, slices: Iterator<Uint8Array>): void {
+function writeInTurn(
+  response: ServerResponse,
+  slices: Iterator<Uint8Array>,
+  onSent?: (sizeBytes: number) => void,
+): void {
   for (let slice = slices.next(); ; slice = slices.next()) {
     if (slice.done) {
       response.end();
       return;
     }
-    if (!response.write(slice.value)) break;
+    const { length } = slice.value;
+    // What waits when a viewer leaves is reported without an error.
+    const wasSent = onSent && ((error?: Error | null) => !error && !hasLeft(response) && onSent(length));
+    if (!response.write(slice.value, wasSent)) break;
   }
-  response.once('drain', () => writeInTurn(response, slices));
+  response.once('drain', () => writeInTurn(response, slices, onSent));
 }
+
+const sizeOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);
 
 function* slicesOf(pieces: readonly Uint8Array[]): Generator<Uint8Array, undefined> {
   for (const piece of pieces) {
