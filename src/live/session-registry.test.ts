@@ -690,6 +690,22 @@ test('a session is stored with all its fields when its first part exists', async
   );
 });
 
+test('viewers who came while another node had the stream are not counted again when it begins a session here', () => {
+  const world = setUp({ isShared: true });
+  const stream = newStream();
+  const { directory } = world.registry;
+  const watched = (name: string) => directory.watched(stream.playbackId, { name, address: '10.0.0.1' });
+  const quota = { ofUser: stream.userId, atMost: 0 };
+  for (const name of ['a', 'b']) directory.watched(stream.playbackId, { name, address: '10.0.0.1' }, quota);
+  const publication = goLive(world, stream);
+  for (const name of ['b', 'c']) watched(name);
+  assert.equal(world.registry.takeViews(stream.playbackId), 1, 'only c is new');
+  watched('d');
+  publication.end('unpublished');
+  goLive(world, stream);
+  assert.equal(world.registry.takeViews(stream.playbackId), 1, 'd came during the session before');
+});
+
 test("a viewer beyond the quota of the stream's user is refused, and present viewers go on watching", async () => {
   const world = setUp({ quotas: { viewers: 2 } });
   const stream = newStream();

@@ -77,8 +77,8 @@ export class Viewers {
   /** The number of viewers that this node serves of each rendition of a playback id. */
   readonly #ofRenditions = new Map<PlaybackId, Map<string, number>>();
   /**
-   * How many viewers began to watch since the last call of `takeViews`. Streams of other nodes are dropped when there are too many, because
-   * their node counts them.
+   * How many viewers began to watch since the last call of `takeViews`. Views of other nodes' streams are dropped when there are too many,
+   * and when such a stream begins a session here, because the other node counts them.
    */
   readonly #views = new BoundedMap<PlaybackId, number>(MAX_COUNTED);
   readonly #places: FairSlots<string>;
