@@ -147,6 +147,8 @@ export class SegmentMarker {
       this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
       return marked(packet, missed);
     }
+    // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
+    if (lengthS < 0) return packet;
     const isTooLong = lengthS + toleranceS > this.#targetDurationS && !this.#mayWait(lengthS, toleranceS);
     const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were

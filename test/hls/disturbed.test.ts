@@ -537,6 +537,16 @@ test('every rule is kept when the audio comes back less than a frame after a seg
   assert.deepEqual(await feed.violations({ stepS: 3.5 }), []);
 });
 
+test('every rule is kept when video comes back a moment before the segment that earlier audio has begun', async () => {
+  const audio = audioTrack(44_100);
+  const presentation = { targetDurationS: 2, windowS: 12 };
+  const feed = new Feed({ ...both, audio, audioLateS: -0.3, fps: 24, gop: 11, rounded: false, presentation });
+  await feed.watch(3.3);
+  await feed.watch(5.3, { video: true });
+  await feed.watch(2.1);
+  assert.deepEqual(await feed.violations({ stepS: 3.8, variableFrameRate: true, lossy: true }), []);
+});
+
 test('every rule is kept for any behaviour of a publisher', async () => {
   await fc.assert(
     fc.asyncProperty(
