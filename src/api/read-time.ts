@@ -38,7 +38,7 @@ export const SPAN_QUERY = spanQuery({ from: '', to: '' });
 /** The query parameters of a span of time that is extended to whole hours. */
 export const SPAN_OF_HOURS_QUERY = spanQuery({
   from: ' The hour of this time is included as a whole.',
-  to: ' Hours that begin before this time are included as a whole, so that the end of one month is the beginning of the next.',
+  to: ' Hours that begin before this time are included as a whole, so the `to` of one month can be the `from` of the next.',
 });
 
 /** Reads a parameter that is a time. Undefined when it is missing. @throws {MillraceError} `invalid_request` for any other text */

@@ -43,7 +43,7 @@ export async function openCertificate({
   warnUnlessValid(watch.current);
   watch.observe({
     renewed: (certificate) => {
-      logger.info({ certFile: tlsCert, ...periodOf(certificate) }, 'certificate renewed');
+      logger.info({ certFile: tlsCert, ...periodOf(certificate) }, 'certificate loaded');
       warnUnlessValid(certificate);
     },
     refused: (error) => logger.error({ err: error }, 'new certificate refused; the old one stays in use'),

@@ -6,9 +6,9 @@ import { type Certificate, type CertificateFiles, loadCertificate } from './cert
 
 /** Observes a certificate after its first loading. */
 export interface CertificateObserver {
-  /** Called when the certificate was replaced. */
+  /** Called when the files were loaded again. They may hold the same certificate. */
   readonly renewed: (certificate: Certificate) => void;
-  /** Called once for each change of the files into something unusable, and when the reason changes. The certificate in use stays. */
+  /** Called once when changed files cannot be used, and again when the reason is another one. The certificate in use stays. */
   readonly refused: (error: unknown) => void;
 }
 

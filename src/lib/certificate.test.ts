@@ -122,7 +122,7 @@ test('a broken pair is reported once and changes nothing, and a good one after i
 test('a pair whose rights were changed is loaded again', async (t) => {
   const files = await filesOf(t);
   const { reports, untilReported } = await watchOf(t, files);
-  await chmod(files.keyFile, 0o600);
+  await chmod(files.keyFile, 0o400);
   await untilReported(1, 'the pair with other rights');
   assert.deepEqual(reports, ['renewed']);
 });

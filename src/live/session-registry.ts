@@ -397,7 +397,8 @@ export class SessionRegistry implements AsyncDisposable {
       },
       state,
     );
-    // Viewers who came while another node had the stream were counted there. After a session of this node the views are not taken yet.
+    // Viewers who came while another node had the stream were counted there. While an earlier session of this node is still here, its last
+    // views may not have been taken yet.
     if (this.#sessions.ofStream(record.streamId) === undefined) this.#viewers.takeViews(record.playbackId);
     this.#sessions.add(session);
     return session;

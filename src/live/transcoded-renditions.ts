@@ -304,7 +304,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     );
   }
 
-  /** Notes that the video is not transcoded any more. What was made of it is not the present. */
+  /** Notes that the video is not transcoded any more. Its thumbnail is outdated. */
   #endRenditions(): void {
     this.#thumbnail = undefined;
     this.#announce(NO_PLAN);

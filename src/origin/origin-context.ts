@@ -55,7 +55,7 @@ export class OriginContext {
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
   }
 
-  /** Makes the function that notes bytes of media that were sent. Undefined for another node, which notes them when it sends them on. */
+  /** Makes the function that notes bytes of media that were sent. Undefined when another node asks, which notes them itself. */
   delivers(request: FastifyRequest, playbackId: PlaybackId): ((sizeBytes: number) => void) | undefined {
     if (this.viewers.told(request, playbackId) !== undefined) return undefined;
     return (sizeBytes) => this.audience.delivered(playbackId, sizeBytes);

@@ -33,7 +33,8 @@ export const pipelineOf = (response: ServerResponse): Socket | undefined =>
 /**
  * Writes a body and ends the response.
  * @param pieces the body in order, copied only by encryption
- * @param onSent called with the number of bytes when they were sent. Of an answer that breaks off, what was sent before counts in slices.
+ * @param onSent called with a number of bytes when they were sent: after each slice, or at the end of a body that is not sliced. Of an
+ *   unsliced body that breaks off, nothing counts.
  *   If it is sent as a whole, it does not count
  */
 export function writeBody(
@@ -47,7 +48,7 @@ export function writeBody(
     writeInTurn(response, slicesOf(pieces), onSent);
   } else {
     // The response of HTTP/2 also says that it is finished when the viewer has left. Its stream does not.
-    if (onSent !== undefined) (stream ?? response).once('finish', () => onSent(sizeOf(pieces)));
+    if (onSent !== undefined && pieces.length > 0) (stream ?? response).once('finish', () => onSent(sizeOf(pieces)));
     for (const piece of pieces.slice(0, -1)) response.write(piece);
     response.end(pieces.at(-1)); // this saves one write, a tenth of a playlist's cost
   }
@@ -76,7 +77,7 @@ function writeInTurn(
       return;
     }
     const { length } = slice.value;
-    // What waits when a viewer leaves is reported without an error.
+    // When a viewer has left, this is called for slices that were not sent, too, without an error.
     const wasSent = onSent && ((error?: Error | null) => !error && !hasLeft(response) && onSent(length));
     if (!response.write(slice.value, wasSent)) break;
   }

@@ -25,7 +25,7 @@ export interface Keyframe {
   readonly data: Uint8Array;
 }
 
-/** Makes a JPEG of at most 640 pixels. Undefined when the frame cannot be decoded in time. @param forkServer starts the worker */
+/** Makes a JPEG of at most 640x1280 pixels. Undefined when the frame cannot be decoded in time. @param forkServer starts the worker */
 export async function makeStill(
   forkServer: WorkerStarter,
   { data, ...source }: Keyframe,

@@ -11,9 +11,13 @@ import { systemClock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
 import { ms } from '#lib/units.ts';
 import { someStream } from '#test/support/sample-records.ts';
+import { loadClient } from '#webhooks/http-client.ts';
 import { Sender } from '#webhooks/sender.ts';
 import { signatureProblem } from '#webhooks/signature.ts';
 import { createAskReceiver } from './webhook-receiver.ts';
+
+// The time limit of the first request is not meant for loading the HTTP client.
+await loadClient();
 
 const stream = someStream(newUserId());
 const AT = 1_795_175_107_399;

@@ -43,7 +43,7 @@ export class Scaler implements Disposable {
   readonly #options: ScalerOptions;
   readonly #last: ScalingStep;
   readonly #first: ScalingStep;
-  /** Separate from {@link #last}, because frames of both ranges may come in turn, and each change of colours in one context costs seconds. */
+  /** Separate from {@link #last}, because frames of standard and of high range may alternate, and each change would cost seconds. */
   readonly #mapping: ScalingStep;
 
   constructor(options: ScalerOptions) {
