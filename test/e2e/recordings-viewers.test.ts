@@ -147,8 +147,15 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
       const box = (await seek.boundingBox())!;
       assert.ok(box.height >= 24 && box.x >= 0 && box.x + box.width <= options.viewport.width);
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
-      await page.locator('#preview-picture').waitFor({ state: 'visible' });
+      // The first movement shows the controls, and only a later one is over the time line. The browser may join movements that follow each
+      // other at once, and hides the controls again when the mouse rests.
+      let moved = 0;
+      const isPreviewed = async () => {
+        moved += 1;
+        await page.mouse.move(box.x + box.width / 2 + (moved % 2), box.y + box.height / 2);
+        return page.locator('#preview-picture').isVisible();
+      };
+      await waitFor(isPreviewed, { what: 'a picture at the time line' });
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
       const clickedAt = performance.now();
