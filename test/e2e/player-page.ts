@@ -17,3 +17,18 @@ export async function untilPlaying(page: Page): Promise<void> {
   const from = await positionOf(page);
   await waitFor(async () => Math.abs((await positionOf(page)) - from) > 0.5, { what: 'the video to play' });
 }
+
+/**
+ * Moves the mouse over the middle of the time line until it shows a picture. The first movement only shows the controls, the browser may join
+ * movements that follow each other at once, and the controls hide again when the mouse rests.
+ */
+export async function untilPreviewed(page: Page): Promise<void> {
+  const box = (await page.locator('#seek').boundingBox())!;
+  let moved = 0;
+  const isPreviewed = async () => {
+    moved += 1;
+    await page.mouse.move(box.x + box.width / 2 + (moved % 2), box.y + box.height / 2);
+    return page.locator('#preview-picture').isVisible();
+  };
+  await waitFor(isPreviewed, { what: 'a picture at the time line' });
+}

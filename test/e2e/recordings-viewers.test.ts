@@ -21,7 +21,7 @@ import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { axeOn, PHONE } from './dashboard-browser.ts';
-import { positionOf, untilPlaying, untilShown } from './player-page.ts';
+import { positionOf, untilPlaying, untilPreviewed, untilShown } from './player-page.ts';
 
 const FPS = SMALL.fps.num;
 /** Small, because drawing a page takes more CPU time than decoding its video. */
@@ -147,15 +147,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
       const box = (await seek.boundingBox())!;
       assert.ok(box.height >= 24 && box.x >= 0 && box.x + box.width <= options.viewport.width);
-      // The first movement shows the controls, and only a later one is over the time line. The browser may join movements that follow each
-      // other at once, and hides the controls again when the mouse rests.
-      let moved = 0;
-      const isPreviewed = async () => {
-        moved += 1;
-        await page.mouse.move(box.x + box.width / 2 + (moved % 2), box.y + box.height / 2);
-        return page.locator('#preview-picture').isVisible();
-      };
-      await waitFor(isPreviewed, { what: 'a picture at the time line' });
+      await untilPreviewed(page);
       if (process.env.SCREENSHOTS)
         await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
       const clickedAt = performance.now();
@@ -559,9 +551,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     await untilShown(page, 'mode', 'replay');
     await untilShown(page, 'state', 'playing');
     await untilPlaying(page);
-    const box = (await page.locator('#seek').boundingBox())!;
-    await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
-    await page.locator('#preview-picture').waitFor({ state: 'visible' });
+    await untilPreviewed(page);
     await page.locator('#player').press('l');
     await untilShown(page, 'mode', 'live');
     await untilPlaying(page);
