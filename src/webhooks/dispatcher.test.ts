@@ -13,6 +13,16 @@ import { someWebhook } from '#test/support/sample-records.ts';
 import { Dispatcher } from './dispatcher.ts';
 import type { Sender, Sent } from './sender.ts';
 
+/** The answer of a receiver that accepts everything. */
+const NO_CONTENT = {
+  statusCode: 204,
+  retryAfter: undefined,
+  body: Buffer.alloc(0),
+  isComplete: true,
+  durationMs: 1,
+  error: undefined,
+};
+
 const someEvent = (): ServiceEvent => ({
   id: newEventId(),
   sequence: 1,
@@ -64,14 +74,7 @@ test('a user may send twenty events again at the same time, however slow the rec
     dispatcher.resending.resend(someWebhook(userId), { eventId: newEventId(), attempt: 1 } as WebhookLog);
   const [ann, bob] = [newUserId(), newUserId()];
   const sent = Promise.allSettled([...Array.from({ length: 22 }, () => resend(ann)), resend(bob)]);
-  answer.resolve({
-    statusCode: 204,
-    retryAfter: undefined,
-    body: Buffer.alloc(0),
-    isComplete: true,
-    durationMs: 1,
-    error: undefined,
-  });
+  answer.resolve(NO_CONTENT);
   const codes = (await sent).map((each) => (each.status === 'rejected' ? each.reason.code : each.value.log.success));
   assert.deepEqual(codes, [...Array(20).fill(true), 'too_many_requests', 'too_many_requests', true]);
   assert.ok((await resend(ann)).log.success);
@@ -114,14 +117,7 @@ for (const [what, renewLeases] of [
     const sent: number[] = [];
     const post: Sender['post'] = async () => {
       sent.push(sequence);
-      return {
-        statusCode: 204,
-        retryAfter: undefined,
-        body: Buffer.alloc(0),
-        isComplete: true,
-        durationMs: 1,
-        error: undefined,
-      };
+      return NO_CONTENT;
     };
     await using _ = setUp(
       post,
