@@ -128,6 +128,8 @@ class LivePresentation implements Presentation, MemoryHolder {
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
     for (const rendition of this.#renditions.values()) rendition.close();
+    // A session is remembered for some seconds after its presentation. The newest keyframe and part must not stay in memory with it.
+    this.#renditions.clear();
     this.#account[Symbol.dispose]();
     this.#waiting.wake();
   }
