@@ -8,10 +8,17 @@ import { MillraceError } from '#domain/errors.ts';
 import { newAuditId, newBrowserSessionId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
+import type { TokenBuckets } from '#lib/token-buckets.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Receipt } from '#store/receipt.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
 import type { DashboardOptions } from './options.ts';
+
+/** What {@link beginSession} needs. */
+export interface BeginOptions extends DashboardOptions {
+  /** Counts the sessions that begin with each API key. */
+  readonly signIns: TokenBuckets;
+}
 
 /** What a user signs in with. */
 type Presented = { readonly link: Secret } | { readonly key: Secret };
@@ -21,15 +28,15 @@ type Presented = { readonly link: Secret } | { readonly key: Secret };
  * do everything that its user may do, because links are made on the server's machine. Wrong links and keys are counted together with the
  * wrong API keys of the address.
  * @param cookie the secret that the browser will keep; only its hash is stored
- * @throws {MillraceError} `unauthenticated`, `user_suspended`, or `too_many_attempts`
+ * @throws {MillraceError} `unauthenticated`, `user_suspended`, `too_many_attempts`, or `too_many_requests`
  */
 export async function beginSession(
-  options: DashboardOptions,
+  options: BeginOptions,
   request: FastifyRequest,
   presented: Presented,
   cookie: Secret,
 ): Promise<OpenBrowserSession> {
-  const { store, throttle, clock, onKeyUse } = options;
+  const { store, throttle, clock, signIns, onKeyUse } = options;
   const attempt = async <Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> => {
     const { waitS, found } = await throttle.attempt(request.ip, look);
     if (waitS === 0) return found;
@@ -70,6 +77,14 @@ export async function beginSession(
       );
     }
     const { open, receipt } = begin(found.user, found.key);
+    const { allowed, retryAfterS } = signIns.take(found.key.id);
+    if (!allowed) {
+      throw new MillraceError(
+        'too_many_requests',
+        `More than ${signIns.limit} browsers signed in with this API key within a minute; wait as long as Retry-After says.`,
+        { retryAfterS },
+      );
+    }
     await store.browserSessions.create(open.session, receipt);
     await store.apiKeys.seen(new Map([[found.key.id, now]]));
     onKeyUse?.(found.key.id);

@@ -3,7 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { BrowserTokens, LINK_LIFE_MS, SESSION_IDLE_MS } from '#domain/browser-session.ts';
+import {
+  BrowserTokens,
+  LINK_LIFE_MS,
+  MAX_SESSIONS,
+  SESSION_IDLE_MS,
+  SIGN_INS_PER_MINUTE,
+} from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newApiKeySecret, newBrowserSecret } from '#domain/secret.ts';
 import type { User } from '#domain/user.ts';
@@ -189,6 +195,26 @@ test('a session ends when somebody signs out, after 12 hours without use, and wi
   assert.deepEqual(answer.json().key, { id: key.id, name: key.name, access: key.access });
   await store.apiKeys.revoke(key.id, user.id, someReceipt());
   assert.equal(await isSignedIn(third), false);
+});
+
+test('whoever signs in again and again with a key that may do nothing has to wait, and signs no other browser out', async (t) => {
+  const { makeLink, post, signIn, store, user, time } = await startDashboard(t);
+  const cookie = await signIn({ link: await makeLink() });
+  const [narrow, other] = [newApiKeySecret(), newApiKeySecret()];
+  await store.apiKeys.create(
+    someKey(user, { name: 'narrow', secretHash: narrow.hash(), access: { rules: [] } }),
+    someReceipt(),
+  );
+  await store.apiKeys.create(someKey(user, { name: 'other', secretHash: other.hash() }), someReceipt());
+  for (let minute = 0; minute * SIGN_INS_PER_MINUTE <= MAX_SESSIONS; minute += 1) {
+    for (let count = 0; count < SIGN_INS_PER_MINUTE; count += 1) await signIn({ key: narrow.reveal() });
+    const answer = await post('session', { key: narrow.reveal() });
+    assert.equal(answer.json().code, 'too_many_requests');
+    assert.ok(Number(answer.headers['retry-after']) > 0);
+    await signIn({ key: other.reveal() });
+    time.now += 60_000;
+  }
+  assert.equal((await post('session/token', {}, { cookie })).statusCode, 200);
 });
 
 test('a suspended user can neither sign in nor continue a session', async (t) => {

@@ -5,10 +5,11 @@
 import cookie, { type CookieSerializeOptions } from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Static } from 'typebox';
-import { isOver, SESSION_LIFE_MS, TOKEN_LIFE_MS } from '#domain/browser-session.ts';
+import { isOver, SESSION_LIFE_MS, SIGN_INS_PER_MINUTE, TOKEN_LIFE_MS } from '#domain/browser-session.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newBrowserSecret, Secret } from '#domain/secret.ts';
 import { Type } from '#lib/schema.ts';
+import { TokenBuckets } from '#lib/token-buckets.ts';
 import { ms } from '#lib/units.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
 import { beginSession, sessionReceipt } from './begin-session.ts';
@@ -28,6 +29,7 @@ const CredentialsSchema = Type.Object(
 /** Adds the routes. Requests from any page but the dashboard itself are refused, whatever credentials they have. */
 export async function sessionRoutes(http: FastifyInstance, options: DashboardOptions): Promise<void> {
   const { store, clock, publicUrl } = options;
+  const signIns = new TokenBuckets({ perMinute: SIGN_INS_PER_MINUTE, clock });
   const cookieOf = (request: FastifyRequest) => sessionCookie(ownOrigin(request, publicUrl));
   await http.register(cookie);
   http.addHook('onRequest', async (request, reply) => {
@@ -51,7 +53,7 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
       }
       const secret = newBrowserSecret();
       const presented = link === undefined ? { key: new Secret(key!) } : { link: new Secret(link) };
-      const open = await beginSession(options, request, presented, secret);
+      const open = await beginSession({ ...options, signIns }, request, presented, secret);
       const { name, attributes } = cookieOf(request);
       return await reply.setCookie(name, secret.reveal(), attributes).code(201).send(answerOf(options, open));
     },

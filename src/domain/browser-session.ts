@@ -16,8 +16,13 @@ export const LINK_LIFE_MS = 15 * 60_000;
 /** Milliseconds that the bearer token of a session is valid. */
 export const TOKEN_LIFE_MS = 10 * 60_000;
 
-/** The most sessions of one user. Another one ends the oldest. */
+/**
+ * The most sessions of one user that began with the same API key, and the most that began with links. Another one ends the oldest of these,
+ * so that whoever has a key, even one that may do nothing, ends no session that began in another way.
+ */
 export const MAX_SESSIONS = 100;
+/** The most sessions that begin with one API key in a minute, on each server. */
+export const SIGN_INS_PER_MINUTE = 30;
 
 /** A browser that is signed in. It ends when its row is deleted, its key is revoked, or it was not used for too long. */
 export interface BrowserSession {

@@ -222,7 +222,7 @@ export interface Store extends AsyncDisposable {
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
     /**
-     * Revokes a key, and forgets its access rules. Of the user's revoked keys, only the newest {@link REVOKED_KEYS_KEPT} are kept. Returns
+     * Revokes a key, forgets its access rules, and ends the browser sessions that began with it. Of the user's revoked keys, only the newest {@link REVOKED_KEYS_KEPT} are kept. Returns
      * whether there was such an unrevoked key.
      */
     revoke(id: ApiKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
@@ -235,7 +235,7 @@ export interface Store extends AsyncDisposable {
    * has ended because of its age, and whether its user is suspended, is for the caller to check.
    */
   readonly browserSessions: {
-    /** Creates a session. When the user has 100, the oldest of them ends. */
+    /** Creates a session. When 100 of the user began with the same key, or 100 with links, the oldest of these ends. */
     create(session: BrowserSession, receipt: Receipt): Promise<void>;
     /** The session whose cookie has this SHA-256 (lower-case hex). */
     byHash(secretHash: string, stranger?: string): Promise<OpenBrowserSession | undefined>;

@@ -83,6 +83,34 @@ export function browserSessionsContract(name: string, open: OpenStore): void {
       assert.notEqual(await store.browserSessions.byId(other.id), undefined);
     });
 
+    it('ends no session that began with another key or with a link when too many begin with one key', async () => {
+      const { store, user } = fixture;
+      const [narrow, other] = [someKey(user, { name: 'narrow', access: { rules: [] } }), someKey(user)];
+      for (const key of [narrow, other]) await store.apiKeys.create(key, someReceipt());
+      const kept = [await create(), await create({ keyId: other.id })];
+      const begun: BrowserSession[] = [];
+      for (let count = 0; count <= MAX_SESSIONS; count += 1) {
+        begun.push(await create({ keyId: narrow.id, createdAt: ms(NOW + count) }));
+      }
+      for (const { id } of kept) assert.notEqual(await store.browserSessions.byId(id), undefined);
+      const [oldest, next] = begun;
+      assert.equal(await store.browserSessions.byId(oldest!.id), undefined);
+      assert.notEqual(await store.browserSessions.byId(next!.id), undefined);
+    });
+
+    it('keeps nothing of the sessions of a key that is revoked, and all of those of others', async () => {
+      const { store, user } = fixture;
+      const [revoked, other] = [someKey(user, { name: 'revoked' }), someKey(user)];
+      for (const key of [revoked, other]) await store.apiKeys.create(key, someReceipt());
+      await create({ keyId: revoked.id });
+      const kept = [
+        await create({ createdAt: ms(NOW + 2) }),
+        await create({ keyId: other.id, createdAt: ms(NOW + 1) }),
+      ];
+      await store.apiKeys.revoke(revoked.id, user.id, someReceipt());
+      assert.deepEqual((await store.browserSessions.ofUser(user.id, { limit: 9 })).rows, kept);
+    });
+
     it('keeps when and from where a session was used, and never sets it back', async () => {
       const { store } = fixture;
       const session = await create();

@@ -1,7 +1,7 @@
 /**
  * Queries on browser sessions and sign-in links.
  */
-import type { Kysely } from 'kysely';
+import type { ExpressionBuilder, Kysely } from 'kysely';
 import type { BrowserSession, SignInLink } from '#domain/browser-session.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -79,17 +79,35 @@ export function browserSessionQueries(db: Kysely<Database>) {
       return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
     }),
 
-    /** Ends the oldest sessions of a user, all but a number of them. */
-    endOldest: prepare(({ user_id, kept }: Columns<'user_id'> & { kept: number }) => {
-      const newest = db
-        .selectFrom('browser_sessions')
-        .select('id')
-        .where('user_id', '=', user_id)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(kept);
-      return db.deleteFrom('browser_sessions').where('user_id', '=', user_id).where('id', 'not in', newest);
-    }),
+    /** Ends the oldest sessions that began with an API key or, without `key_id`, with links of a user: all but a number of them. */
+    endOldest: prepare(
+      ({ user_id, key_id, kept }: Columns<'user_id'> & { key_id?: ApiKeysTable['id']; kept: number }) => {
+        const begunWith = (eb: ExpressionBuilder<Database, 'browser_sessions'>) =>
+          key_id === undefined ? eb('key_id', 'is', null) : eb('key_id', '=', key_id);
+        const newest = db
+          .selectFrom('browser_sessions')
+          .select('id')
+          .where('user_id', '=', user_id)
+          .where(begunWith)
+          .orderBy('created_at', 'desc')
+          .orderBy('id', 'desc')
+          .limit(kept);
+        return db
+          .deleteFrom('browser_sessions')
+          .where('user_id', '=', user_id)
+          .where(begunWith)
+          .where('id', 'not in', newest);
+      },
+    ),
+
+    /** Ends the sessions that began with an API key. */
+    endOfKey: prepare(({ id }: Pick<ApiKeysTable, 'id'>) =>
+      db
+        .deleteFrom('browser_sessions')
+        // The index begins with the user.
+        .where('user_id', '=', db.selectFrom('api_keys').select('user_id').where('id', '=', id))
+        .where('key_id', '=', id),
+    ),
 
     /** Sessions whose key has rules stay until they are too old, because whether they may be idle depends on the rules. */
     deleteOver: prepare((args: { idle_since: Milliseconds; begun_by: Milliseconds }) => {

@@ -7,6 +7,7 @@ import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { apiKeyOfRow, apiKeyQueries, keyAndUserOfRow, rowOfApiKey } from '#store/queries/api-keys.ts';
+import { browserSessionQueries } from '#store/queries/browser-sessions.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, userQueries } from '#store/queries/users.ts';
 import { RowQuota } from '#store/row-quota.ts';
@@ -18,6 +19,7 @@ const TAKEN = 'The user already has an API key with this name; revoke that key, 
 /** Makes the store's API keys. */
 export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clock: Clock): Store['apiKeys'] {
   const apiKeys = apiKeyQueries(compiler);
+  const sessions = browserSessionQueries(compiler);
   const users = userQueries(compiler, patched);
   const countOf = (user: UserId, atMost: number) => runner.count(apiKeys.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'API keys', count: countOf, clock });
@@ -60,6 +62,7 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
       runner.change(
         [
           changingOne(apiKeys.revoke({ id, ...ofScope(scope), at: receipt.audit.at })),
+          sessions.endOfKey({ id }),
           apiKeys.deleteRevoked({ id, kept: REVOKED_KEYS_KEPT }),
         ],
         [receipt],

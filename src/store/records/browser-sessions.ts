@@ -21,7 +21,11 @@ import type { Store } from '#store/store.ts';
 export function browserSessionRecords(runner: Runner, { compiler }: Engine): Store['browserSessions'] {
   const sessions = browserSessionQueries(compiler);
   const creating = (session: BrowserSession) => [
-    sessions.endOldest({ user_id: session.userId, kept: MAX_SESSIONS - 1 }),
+    sessions.endOldest({
+      user_id: session.userId,
+      ...(session.keyId !== undefined && { key_id: session.keyId }),
+      kept: MAX_SESSIONS - 1,
+    }),
     sessions.create(rowOfBrowserSession(session)),
   ];
   return {
