@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Asset } from '#domain/asset.ts';
 import { type AssetId, newPlaybackId, newSessionId, newUserId } from '#domain/ids.ts';
-import type { Stream } from '#domain/stream.ts';
+import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import { someStream } from '#test/support/sample-records.ts';
 import { Playables } from './playables.ts';
@@ -14,10 +14,10 @@ const OTHER = '198.51.100.1';
 function setUp() {
   const stream = someStream(newUserId());
   const id = newSessionId() as string as AssetId;
-  const asset = { id, playbackId: newPlaybackId(), streamId: stream.id, playbackPolicy: undefined } as Asset;
+  const asset = { id, playbackId: newPlaybackId(), streamId: stream.id } as Asset;
   const looks = new Map<string | undefined, number>();
   const look = (stranger: string | undefined) => void looks.set(stranger, (looks.get(stranger) ?? 0) + 1);
-  const world: { streams: Stream[] } = { streams: [stream] };
+  const world = { streams: [stream], isUserSuspended: false };
   const playables = new Playables({
     live: { watchedStream: () => undefined },
     store: {
@@ -34,6 +34,7 @@ function setUp() {
           return [asset.id, asset.playbackId].includes(asked as never) ? asset : undefined;
         },
       },
+      users: { get: async () => ({ suspended: world.isUserSuspended }) as User },
     },
     clock: { now: () => ms(0), monotonic: () => ms(0) },
   });
@@ -43,15 +44,30 @@ function setUp() {
 test('streams have their playback id, recordings theirs and the id of their session, and each is found as it is now', async () => {
   const { playables, world, stream, asset } = setUp();
   for (const id of [asset.id, asset.playbackId]) {
-    assert.deepEqual(await playables.find(id, OTHER), { kind: 'asset', asset, stream });
+    assert.deepEqual(await playables.find(id, OTHER), { kind: 'asset', asset, stream, isSuspended: false });
   }
-  assert.deepEqual(await playables.find(stream.playbackId, OTHER), { kind: 'stream', stream });
+  const isFound = { kind: 'stream', stream, isSuspended: false };
+  assert.deepEqual(await playables.find(stream.playbackId, OTHER), isFound);
   const suspended = { ...stream, suspended: true };
   world.streams = [suspended];
-  assert.deepEqual(await playables.find(stream.playbackId, OTHER), { kind: 'stream', stream: suspended });
+  assert.deepEqual(await playables.find(stream.playbackId, OTHER), {
+    kind: 'stream',
+    stream: suspended,
+    isSuspended: true,
+  });
   world.streams = [];
   assert.equal(await playables.find(stream.playbackId, OTHER), undefined);
   assert.equal(await playables.find('not an id', OTHER), undefined);
+});
+
+test('a stream and its recordings are suspended together with their user', async () => {
+  const { playables, world, stream, asset } = setUp();
+  for (const isSuspended of [true, false]) {
+    world.isUserSuspended = isSuspended;
+    for (const id of [stream.playbackId, asset.id, asset.playbackId]) {
+      assert.equal((await playables.find(id, OTHER))?.isSuspended, isSuspended);
+    }
+  }
 });
 
 for (const [what, invent] of [

@@ -2,9 +2,10 @@
  * Finds streams, recordings and clips for the player page and for `GET /playback`, which anybody may ask: by playback ids, and recordings
  * also by the ids of their sessions.
  */
-import { type AssetId, isPlaybackId, isUuid, type PlaybackId } from '#domain/ids.ts';
+import { type AssetId, isPlaybackId, isUuid, type PlaybackId, type UserId } from '#domain/ids.ts';
 import type { Playable } from '#domain/playable.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import type { Stream } from '#domain/stream.ts';
 import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { LiveDirectory } from '#live/live.ts';
@@ -22,6 +23,7 @@ export interface PlayablesOptions {
   readonly store: {
     readonly streams: Pick<Store['streams'], 'byPlaybackId' | 'getMany'>;
     readonly assets: Pick<Store['assets'], 'byPlaybackId'>;
+    readonly users: Pick<Store['users'], 'get'>;
   };
   readonly clock: Clock;
 }
@@ -42,7 +44,7 @@ export class Playables {
   }
 
   /**
-   * Finds the stream or asset with this id. Undefined when there is none. The stream may be suspended, and the asset may have failed.
+   * Finds the stream or asset with this id. Undefined when there is none. It may be suspended, and an asset may have failed.
    * @param address the address of the viewer
    * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown ids are requested
    */
@@ -80,11 +82,18 @@ export class Playables {
     const { streams, assets } = this.#options.store;
     if (isPlaybackId(id)) {
       const stream = await streams.byPlaybackId(id, address);
-      if (stream !== undefined) return { kind: 'stream', stream };
+      if (stream !== undefined) {
+        return { kind: 'stream', stream, isSuspended: await this.#isSuspended(stream, stream.userId) };
+      }
     }
     const asset = await assets.byPlaybackId(id as AssetId | PlaybackId, address);
     if (asset === undefined) return undefined;
     const [stream] = await streams.getMany([asset.streamId], 'all');
-    return { kind: 'asset', asset, stream };
+    return { kind: 'asset', asset, stream, isSuspended: await this.#isSuspended(stream, asset.userId) };
+  }
+
+  async #isSuspended(stream: Stream | undefined, userId: UserId): Promise<boolean> {
+    if (stream?.suspended) return true;
+    return (await this.#options.store.users.get(userId))?.suspended === true;
   }
 }

@@ -601,6 +601,13 @@ test('anybody is told how to play a recording, a clip and what is live, under th
     await api.call('PATCH', `/stream/${session.streamId}`, { key, body: { suspended } });
     for (const id of [session.id, asset.id]) await playback(id, status);
   }
+  for (const [suspended, status] of [
+    [true, 404],
+    [false, 200],
+  ] as const) {
+    await api.store.users.change(session.userId, { suspended }, someReceipt());
+    for (const id of [session.id, asset.id, session.playbackId]) await playback(id, status);
+  }
 
   await end(api, session);
   const { dvrPlayback } = (await playback(`${session.playbackId}?recordings=1`)).meta;

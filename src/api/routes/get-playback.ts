@@ -27,7 +27,7 @@ const schema = {
   response: answers(200, ref(PlaybackSchema), 400, 404, 503),
 };
 
-/** Describes how to play a stream, unless it is suspended, or a recording or clip. Anybody may ask. */
+/** Describes how to play a stream, recording or clip, unless the stream or its user is suspended. Anybody may ask. */
 export const getPlayback: ApiRoute = (api, context) => {
   const { live, publicUrl, recordings } = context;
   const options = { schema, validatorCompiler: documentedOnly };
@@ -35,7 +35,7 @@ export const getPlayback: ApiRoute = (api, context) => {
     const { playbackId } = request.params;
     const withRecording = readFlag(request.query as RawQuery, 'recordings') ?? false;
     const found = await context.findPlayable(playbackId, request.ip);
-    if (found === undefined || found.stream?.suspended) throw notFound();
+    if (found === undefined || found.isSuspended) throw notFound();
     const origin = publicUrl(request);
     if (found.kind === 'stream') {
       const { stream } = found;

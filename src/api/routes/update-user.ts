@@ -17,7 +17,7 @@ const schema = {
   operationId: 'updateUser',
   summary: 'Rename, suspend, resume, promote or demote a user, or change its quotas',
   description:
-    'For admins only. The API keys of a suspended user are refused from the next request on, and publishers to its streams are disconnected. The last active admin can be neither suspended nor demoted. Quotas that are left out stay as they are. A quota of null is reset to the default.',
+    'For admins only. The API keys of a suspended user are refused from the next request on, publishers to its streams are disconnected, and its streams, recordings and clips cannot be watched. The last active admin can be neither suspended nor demoted. Quotas that are left out stay as they are. A quota of null is reset to the default.',
   tags: ['user'],
   security: [{ apiKey: [] }],
   params: userIdParams,

@@ -24,7 +24,7 @@ export const UserChangeSchema = Type.Object(
     admin: Type.Optional(Type.Boolean({ description: 'true or false; at least one active admin must remain.' })),
     suspended: Type.Optional(
       Type.Boolean({
-        description: 'true to refuse the API keys and publishers of the user, false to accept them again.',
+        description: 'true to refuse the API keys, publishers and viewers of the user, false to accept them again.',
       }),
     ),
     quotas: Type.Optional(QuotaChangeSchema),
@@ -47,7 +47,7 @@ export const UserSchema = Type.Object(
         'Whether the user may manage users, read the audit log, and do with every stream what its owner may do.',
     }),
     suspended: Type.Boolean({
-      description: 'Whether the API keys of the user, and publishers to its streams, are refused.',
+      description: 'Whether the API keys of the user, and publishers and viewers of its streams, are refused.',
     }),
     createdAt: Type.Integer({ description: `When the user was created, in ${MILLISECONDS}.` }),
     quotas: QuotasSchema,

@@ -42,6 +42,8 @@ const MAX_WAITING = 200;
 const MAX_WAITING_OF_HOST = 20;
 /** The most such requests that wait for answers of other nodes. Another node counts them all for one host, which is this node. */
 const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
+/** How often the server checks whether an MP4 that it is sending can still be watched. Sending one may take hours. */
+const LOOK_AGAIN_MS = 5000;
 /** Texts about spans up to this length are made at once, because they take no time. */
 const SHORT_MS = 3_600_000;
 
@@ -383,7 +385,20 @@ class RecordingAnswers {
       etag: `"${file.etag}"`,
       disposition: typeof download === 'string' ? saveAs(download, rendition, isAudio ? '.m4a' : '.mp4') : undefined,
     };
-    return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost]));
+    using withdrawn = this.#withdrawal(reading);
+    return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost, withdrawn.signal]));
+  }
+
+  /** Has a signal that aborts within seconds once the recording is deleted, or its stream or its user is suspended. */
+  #withdrawal({ found, reply }: Reading): Disposable & { readonly signal: AbortSignal } {
+    const withdrawn = new AbortController();
+    const look = async (): Promise<void> => {
+      const { path } = found.asset;
+      if ((await this.#options.recordings.find(path, reply.request.ip)) === undefined) withdrawn.abort();
+    };
+    // While the store is down, the last answer stays in force.
+    const timer = setInterval(() => void look().catch(() => {}), LOOK_AGAIN_MS).unref();
+    return { signal: withdrawn.signal, [Symbol.dispose]: () => clearInterval(timer) };
   }
 
   async #sendPoster(reading: Reading): Promise<FastifyReply> {

@@ -31,7 +31,7 @@ import { originPlugin } from '#origin/origin.ts';
 import type { Excerpt, Library, Recorded, VirtualFile } from '#recording/recording.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
-import { someStream } from '#test/support/sample-records.ts';
+import { someStream, someUser } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ExtentElsewhere } from './extent-elsewhere.ts';
 
@@ -138,6 +138,7 @@ async function setUp(
 ) {
   const userId = change?.userId ?? newUserId();
   const stream = someStream(userId, { playbackPolicy: policy });
+  const owner = { ...someUser(), id: userId };
   const nodeId = newNodeId();
   const sessionId = newSessionId();
   const path = newMediaPath();
@@ -306,12 +307,12 @@ async function setUp(
           byPlaybackId: async (id) => [asset, recording].find((each) => id === each.playbackId || id === each.id),
           getMany: async ([id]) => (id === recording.id ? [recording] : []),
         },
-        streams: { getMany: async () => [stream] },
+        streams: { getMany: async () => [stream] }, // also a deleted one
         sessions: {
           newest: async (id) =>
             id === stream.playbackId ? { session: { recordingPath: asset.path } as never, node: undefined } : undefined,
         },
-        users: { get: async () => undefined },
+        users: { get: async () => owner },
       },
     },
   });
@@ -325,6 +326,7 @@ async function setUp(
     port,
     asset,
     stream,
+    owner,
     folder,
     calls,
     read,
@@ -747,6 +749,32 @@ test('a file is read only as fast as its viewer takes it, and no further once th
   for await (const piece of await open(t, port, `${folder}/source.mp4`)) whole.update(piece as Buffer);
   assert.equal(whole.digest('hex'), createHash('sha256').update(mp4).digest('hex'));
 });
+
+for (const whose of ['stream', 'user'] as const) {
+  test(`while the ${whose} is suspended, its recordings cannot be watched, and an MP4 that is being sent is cut off`, async (t) => {
+    t.mock.timers.enable({ apis: ['setInterval'] });
+    const { ask, port, asset, stream, owner, folder } = await setUp(t, { mp4: randomBytes(30_000_000) });
+    const suspended = whose === 'stream' ? stream : owner;
+    const files = ['index.m3u8', 'source.m3u8', 'source/0.m4s', 'source.mp4', 'poster.jpg'];
+    const info = `/hls/${asset.playbackId}/recording.json`;
+    const arrive = async (status: number, infoStatus: number) => {
+      for (const file of files) {
+        await waitFor(async () => (await ask({ url: `${folder}/${file}`, method: 'HEAD' })).statusCode === status, {
+          what: `${file} to be answered with ${status}`,
+        });
+      }
+      assert.equal((await ask(info)).statusCode, infoStatus);
+    };
+    await arrive(200, 200);
+    const download = await open(t, port, `${folder}/source.mp4`);
+    Object.assign(suspended, { suspended: true });
+    await arrive(404, 204);
+    t.mock.timers.tick(5000);
+    await assert.rejects(download.toArray(), /aborted/);
+    Object.assign(suspended, { suspended: false });
+    await arrive(200, 200);
+  });
+}
 
 test('an MP4 that loses the memory of its head is cut off, although its viewer reads nothing', async (t) => {
   const { port, folder, lost } = await setUp(t, { mp4: randomBytes(64 * 1024 * 1024) });

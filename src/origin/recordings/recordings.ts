@@ -86,7 +86,7 @@ export class Recordings {
   }
 
   /**
-   * The asset with a path. Undefined when there is none, when it is deleted, or when its stream is suspended.
+   * The asset with a path. Undefined when there is none, when it is deleted, or when its stream or its user is suspended.
    * @param address the address of the viewer
    * @throws {MillraceError} `store_unavailable`; `too_many_viewers` when too many unknown paths are requested
    */
@@ -118,13 +118,14 @@ export class Recordings {
 
   async #describe({ asset, node }: Located): Promise<FoundRecording | undefined> {
     const { store, nodeId } = this.#options;
-    const [[stream], [recording = asset]] = await Promise.all([
+    const [[stream], user, [recording = asset]] = await Promise.all([
       // A deleted stream still says who may watch its recordings.
       store.streams.getMany([asset.streamId], 'all'),
+      store.users.get(asset.userId),
       asset.kind === 'clip' ? store.assets.getMany([asset.sessionId as string as AssetId], 'all') : [asset],
     ]);
-    // While a stream is suspended, its recordings cannot be watched either.
-    if (stream === undefined || stream.suspended) return undefined;
+    // While a stream or its user is suspended, the recordings cannot be watched either.
+    if (stream === undefined || stream.suspended || user?.suspended) return undefined;
     const isElsewhere = node !== undefined && node.id !== nodeId && !recording.isStored;
     return {
       asset,
