@@ -6,6 +6,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
 import { Agent } from 'undici';
 import { unreachableNode } from '#origin/peer-client.ts';
+import { pageOriginOf } from '#origin/rights/page-origin.ts';
 import { sendStream } from './send-bytes.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
@@ -76,7 +77,9 @@ export class RecordingsElsewhere implements AsyncDisposable {
   ): Promise<FastifyReply> {
     const { raw, headers } = reply.request;
     const { pathname, search } = new URL(raw.url ?? '/', 'http://here');
-    const asked = pick(headers, PASSED_ON);
+    // The other node has another host, to which a page of this node would be a page of another origin.
+    const isOwnPage = pageOriginOf(reply.request) === undefined;
+    const asked = { ...pick(headers, PASSED_ON), ...(isOwnPage && { 'sec-fetch-site': 'same-origin' }) };
     const answer = await inTurn(() =>
       this.#agent
         .request({

@@ -843,6 +843,25 @@ test('a recording on the disk of another node is asked of that node, which check
   assert.ok(there.watched.length >= 2, 'both playlists were counted there');
 });
 
+test('pages of the asked node may play a recording of another node over plain HTTP, whatever other pages may', async (t) => {
+  const policy = { type: 'public', allowedOrigins: ['https://shop.example'] } as const;
+  const there = await setUp(t, { policy });
+  const here = await setUp(t, { policy, asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
+  const host = 'live.example.com:8080';
+  for (const [headers, answer] of [
+    [{ referer: `http://${host}/dashboard/streams` }, 200],
+    [{ referer: 'https://shop.example/', origin: 'https://shop.example' }, 200],
+    [{}, 200],
+    [{ referer: 'http://attacker.example/' }, 403],
+    [{ referer: 'not a URL' }, 403],
+    [{ 'sec-fetch-site': 'cross-site' }, 403],
+    [{ origin: 'http://attacker.example' }, 403],
+  ] as const) {
+    const { statusCode } = await here.ask({ url: `${here.folder}/index.m3u8`, headers: { host, ...headers } });
+    assert.equal(statusCode, answer, JSON.stringify(headers));
+  }
+});
+
 test('of many pictures of another node, that node is asked for no more than it lets one address wait for, and refuses none', async (t) => {
   const asked: string[] = [];
   const answers: (() => void)[] = [];
