@@ -9,6 +9,8 @@ import type { Viewer } from '#live/viewers.ts';
 
 /** The header that carries names of viewers, separated by commas, and the proof that a node made it. */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
+/** The header with the address of the one viewer for whom a node passes a request on. It counts only beside {@link VIEWERS_HEADER}. */
+const ADDRESS_HEADER = 'x-millrace-viewer-address';
 
 /** Longer user agents are truncated, because the client chooses them. */
 const MAX_USER_AGENT_LENGTH = 200;
@@ -66,6 +68,18 @@ export class ViewerNames {
     return this.#secret === undefined
       ? {}
       : { [VIEWERS_HEADER]: this.#sign(playbackId, names.join(','), this.#secret) };
+  }
+
+  /** The headers with which a viewer's request is passed on to another node: they name the viewer and its address. */
+  passingOn(request: FastifyRequest, playbackId: string): Readonly<Record<string, string>> {
+    return { ...this.header(playbackId, [this.of(request).name]), [ADDRESS_HEADER]: request.ip };
+  }
+
+  /** The address of the viewer that a request is answered for. When another node has passed it on, that is not the address of its sender. */
+  addressOf(request: FastifyRequest, playbackId: string): string {
+    const address = request.headers[ADDRESS_HEADER];
+    const isPassedOn = typeof address === 'string' && this.told(request, playbackId) !== undefined;
+    return isPassedOn ? address : request.ip;
   }
 
   #sign(playbackId: string, names: string, secret: Secret): string {

@@ -40,7 +40,7 @@ const MAX_TEXTS_AT_ONCE = 2;
 /** The most requests that may wait until files are made for them, of all viewers and of one host. */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_HOST = 20;
-/** The most such requests that wait for answers of other nodes. Another node counts them all for one host, which is this node. */
+/** The most such requests that wait for answers of other nodes, so that one node does not take all the places at another. */
 const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
 /** How often the server checks whether an MP4 that it is sending can still be watched. Sending one may take hours. */
 const LOOK_AGAIN_MS = 5000;
@@ -120,12 +120,18 @@ interface AskedMedia {
   readonly name: string;
 }
 
-/** A request that was admitted, for a file that this node can read. */
-interface Reading {
-  readonly reply: FastifyReply;
-  readonly signal: AbortSignal;
-  readonly found: FoundRecording;
+/** A recording that this node has opened for a viewer. */
+interface Opened {
   readonly recorded: Recorded;
+  readonly signal: AbortSignal;
+  /** The address of the viewer, also when another node has passed the request on. Limits by network count this one. */
+  readonly address: string;
+}
+
+/** A request that was admitted, for a file that this node can read. */
+interface Reading extends Opened {
+  readonly reply: FastifyReply;
+  readonly found: FoundRecording;
   /** The span that the asset shows, and the span of it that the URL asks for. */
   readonly excerpt: Excerpt;
   readonly span: Excerpt;
@@ -169,12 +175,13 @@ class RecordingAnswers {
       });
     }
     const isMade = !isPlaylist || parseSpanOf(request) !== undefined;
-    return await this.#read(reply, found, isMade, async (recorded, signal) => {
+    return await this.#read(reply, found, isMade, async (opened) => {
+      const { recorded } = opened;
       const excerpt = excerptOf(found.asset);
       const urlSpan = parseSpanOf(request);
       const isSpanInUrl = urlSpan !== undefined;
       const span = narrow(excerpt, urlSpan ?? NO_SPAN, recorded);
-      const reading = { reply, signal, found, recorded, excerpt, span, isSpanInUrl, admission, ticket };
+      const reading = { ...opened, reply, found, excerpt, span, isSpanInUrl, admission, ticket };
       return await this.#sendFile(reading, file, name);
     });
   }
@@ -191,7 +198,7 @@ class RecordingAnswers {
     });
     if (!knows) throw gone();
     await this.#mustBeWatchable(request, found);
-    return await this.#read(reply, found, false, async (recorded, signal) => {
+    return await this.#read(reply, found, false, async ({ recorded, signal }) => {
       const media = await recorded.media(rendition, name, excerptOf(asset));
       if (media === undefined) throw gone();
       const folder = proof === undefined ? rendition : `s/${proof}/${rendition}`;
@@ -255,25 +262,25 @@ class RecordingAnswers {
     reply: FastifyReply,
     { origin, recording, subject }: FoundRecording,
     isMade: boolean,
-    answer: (recorded: Recorded, signal: AbortSignal) => Promise<FastifyReply>,
+    answer: (opened: Opened) => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
     const { request } = reply;
     const { viewers } = this.#context;
     const { elsewhere, library } = this.#options;
     const isNode = viewers.told(request, subject.playbackId) !== undefined;
-    const from = isNode ? `another node for ${subject.playbackId}` : request.ip;
-    const answered = await this.#reads.hold(reply.raw, from, async (place) => {
+    const address = viewers.addressOf(request, subject.playbackId);
+    const answered = await this.#reads.hold(reply.raw, address, async (place) => {
       const { signal } = place;
       // A request that another node has passed on is never passed on again.
       if (origin !== undefined && elsewhere !== undefined && !isNode) {
-        const added = viewers.header(subject.playbackId, [viewers.of(request).name]);
-        // The other node sees one address for all viewers of this node, so the networks of these viewers take turns here.
-        const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(request.ip, ask, signal) : ask());
+        const added = viewers.passingOn(request, subject.playbackId);
+        // The other node has few places for the requests of this node, so the networks of its viewers take turns here.
+        const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(address, ask, signal) : ask());
         return await elsewhere.pass(reply, { origin, added, signal, inTurn });
       }
-      const recorded = await library.open(recording.path, recording.isStored, request.ip);
+      const recorded = await library.open(recording.path, recording.isStored, address);
       if (recorded === undefined) throw gone();
-      return await answer(recorded, signal);
+      return await answer({ recorded, signal, address });
     });
     return answered ?? reply.hijack();
   }
@@ -299,7 +306,7 @@ class RecordingAnswers {
 
   /** Sends a text that is not kept. One about a long span waits for its turn, so that others get the event loop and the compressor, too. */
   async #sendMadeText(
-    { reply, signal, recorded, span }: Reading,
+    { signal, address, recorded, span }: Reading,
     send: () => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
     const { fromMs = 0, untilMs = 0 } = recorded.extent;
@@ -310,7 +317,7 @@ class RecordingAnswers {
       await nextTurn();
       return sent;
     };
-    return await this.#textTurns.run(reply.request.ip, work, signal);
+    return await this.#textTurns.run(address, work, signal);
   }
 
   async #sendMultivariant(reading: Reading): Promise<FastifyReply> {
@@ -361,7 +368,7 @@ class RecordingAnswers {
   }
 
   async #sendMp4(reading: Reading, rendition: string, name: string): Promise<FastifyReply> {
-    const { reply, signal, recorded, span, isSpanInUrl } = reading;
+    const { reply, signal, address, recorded, span, isSpanInUrl } = reading;
     const end = recorded.mp4End(rendition);
     const query = reply.request.query as Readonly<Record<string, unknown>>;
     if (recorded.isRunning && (span.untilMs === undefined || end === undefined || span.untilMs > end)) {
@@ -373,7 +380,6 @@ class RecordingAnswers {
       for (const [key, value] of new URLSearchParams(spanQuery({ ...span, untilMs: end }))) bounded.set(key, value);
       return sendAnswer(reply, 307, { location: `${name}?${bounded.toString()}`, 'cache-control': 'no-store' }, []);
     }
-    const { ip: address } = reply.request;
     const viewer: MovieViewer = { address, inTurn: (work) => this.#turns.run(address, work, signal) };
     const file = await recorded.mp4(rendition, span, viewer);
     if (file === undefined) throw gone();
@@ -390,11 +396,11 @@ class RecordingAnswers {
   }
 
   /** Has a signal that aborts within seconds once the recording is deleted, or its stream or its user is suspended. */
-  #withdrawal({ found, reply }: Reading): Disposable & { readonly signal: AbortSignal } {
+  #withdrawal({ found, address }: Reading): Disposable & { readonly signal: AbortSignal } {
     const withdrawn = new AbortController();
     const look = async (): Promise<void> => {
       const { path } = found.asset;
-      if ((await this.#options.recordings.find(path, reply.request.ip)) === undefined) withdrawn.abort();
+      if ((await this.#options.recordings.find(path, address)) === undefined) withdrawn.abort();
     };
     // While the store is down, the last answer stays in force.
     const timer = setInterval(() => void look().catch(() => {}), LOOK_AGAIN_MS).unref();
@@ -402,10 +408,10 @@ class RecordingAnswers {
   }
 
   async #sendPoster(reading: Reading): Promise<FastifyReply> {
-    const { reply, signal, recorded, excerpt, span } = reading;
+    const { reply, signal, address, recorded, excerpt, span } = reading;
     const query = reply.request.query as Readonly<Record<string, unknown>>;
     const at = instantOf(parseTime(query, 'at'), excerpt, recorded);
-    const jpeg = await this.#turns.run(reply.request.ip, () => recorded.picture(span, at), signal);
+    const jpeg = await this.#turns.run(address, () => recorded.picture(span, at), signal);
     if (jpeg === undefined) throw pictureless();
     return this.#sendJpeg(reading, jpeg, 'poster.jpg');
   }
@@ -420,8 +426,8 @@ class RecordingAnswers {
   }
 
   async #sendSheet(reading: Reading, index: number, name: string): Promise<FastifyReply> {
-    const { reply, signal, recorded, span } = reading;
-    const jpeg = await this.#turns.run(reply.request.ip, () => recorded.sheet(span, index), signal);
+    const { signal, address, recorded, span } = reading;
+    const jpeg = await this.#turns.run(address, () => recorded.sheet(span, index), signal);
     if (jpeg === undefined) throw pictureless();
     return this.#sendJpeg(reading, jpeg, name);
   }

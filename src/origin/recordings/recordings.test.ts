@@ -180,6 +180,7 @@ async function setUp(
   const lost = new AbortController();
   const playlist = new PlaylistText(MEDIA, false);
   const mediaUrls: string[] = [];
+  const movieAddresses: string[] = [];
   const prepared = new Set<string>();
   const recorded: Recorded = {
     isRunning: asset.phase === 'recording',
@@ -230,7 +231,8 @@ async function setUp(
       if (!isFinal && name !== '7.m4s') return undefined;
       return Object.assign(source, { contentType: 'video/mp4', etag: `${name}-1`, isFinal });
     },
-    mp4: async (rendition, excerpt) => {
+    mp4: async (rendition, excerpt, { address }) => {
+      movieAddresses.push(address);
       note(`mp4 ${rendition}`, excerpt);
       return ['source', 'audio'].includes(rendition)
         ? new MemorySource(mp4, (size) => (read.bytes += size), lost.signal)
@@ -334,6 +336,7 @@ async function setUp(
     watched,
     lookups,
     mediaUrls,
+    movieAddresses,
     token,
     signing: pair,
   };
@@ -841,6 +844,21 @@ test('a recording on the disk of another node is asked of that node, which check
   assert.match(redirected.headers.location!, /^source\.mp4\?jwt=/);
   assert.equal((await here.ask(`${here.folder}/sheet-9.jpg?jwt=${jwt}`)).statusCode, 404);
   assert.ok(there.watched.length >= 2, 'both playlists were counted there');
+});
+
+test('an MP4 of another node is charged there to the network of its viewer, which the viewer cannot choose', async (t) => {
+  const there = await setUp(t);
+  const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
+  const headers = { 'x-millrace-viewer-address': '203.0.113.9' };
+  for (const [node, localAddress] of [
+    [here, '127.0.0.9'],
+    [here, '127.0.0.1'],
+    [there, '127.0.0.7'],
+  ] as const) {
+    const { statusCode } = await node.ask({ url: `${node.folder}/source.mp4`, localAddress, headers });
+    assert.equal(statusCode, 200);
+  }
+  assert.deepEqual(there.movieAddresses, ['127.0.0.9', '127.0.0.1', '127.0.0.7']);
 });
 
 test('pages of the asked node may play a recording of another node over plain HTTP, whatever other pages may', async (t) => {
