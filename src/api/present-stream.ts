@@ -5,6 +5,7 @@ import type { Static } from 'typebox';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { LiveDirectory } from '#live/live.ts';
+import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { presentHealth } from './present-health.ts';
 import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
@@ -63,8 +64,19 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
   return fields as Static<typeof StreamSchema>;
 }
 
-/** Presents a session in the form of a stream with a parent, as clients of the reference service expect. */
-export function presentChildStream(session: Session, live: LiveDirectory): Static<typeof StreamSchema> {
+/**
+ * Presents sessions in the form of streams with a parent, as clients of the reference service expect. They are suspended together with
+ * their streams.
+ */
+export async function presentChildStreams(
+  sessions: readonly Session[],
+  { store, live }: Pick<RouteContext, 'store' | 'live'>,
+): Promise<Static<typeof StreamSchema>[]> {
+  const suspended = await store.streams.suspendedAmong(sessions.map(({ streamId }) => streamId));
+  return sessions.map((session) => presentChild(session, suspended.has(session.streamId), live));
+}
+
+function presentChild(session: Session, isSuspended: boolean, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.sessionStatus(session.id);
   return {
     id: session.id,
@@ -78,7 +90,7 @@ export function presentChildStream(session: Session, live: LiveDirectory): Stati
     parentId: session.streamId,
     isActive: status?.isActive ?? session.phase === 'live',
     lastSeen: status ? Math.max(status.lastSeen, session.lastSeen) : session.lastSeen,
-    suspended: false,
+    suspended: isSuspended,
     record: session.record,
     multistream: NO_TARGETS,
     ...presentHealth(status, session),

@@ -287,6 +287,8 @@ export interface Store extends AsyncDisposable {
     get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
     /** The streams with these ids that exist, in any order. @param of `all` includes deleted streams */
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
+    /** Those of the streams with these ids that are suspended, without deleted ones. */
+    suspendedAmong(ids: readonly StreamId[]): Promise<ReadonlySet<StreamId>>;
     /** All streams with `isActive`. @param node only those that this node claimed last, where processes share the store */
     active(node?: NodeId): Promise<readonly Stream[]>;
     byStreamKey(key: Secret, stranger?: string): Promise<Stream | undefined>;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { StreamId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
-import { someSession } from '#test/support/sample-records.ts';
+import { someReceipt, someSession } from '#test/support/sample-records.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 
 const create = async (api: TestApi, key: TestKey, body: object = { name: 'x' }) => {
@@ -158,6 +158,12 @@ test('sessionsonly lists sessions as streams with a parent; otherwise there are 
     [[session.id, 'stream', id]],
   );
   assert.ok(!sessions.body.includes(streamKey));
+  for (const suspended of [false, true]) {
+    await api.store.streams.change(id, 'everyone', { suspended }, someReceipt());
+    const [child] = (await api.call('GET', '/stream?sessionsonly=true', { key })).json();
+    assert.equal(child.suspended, suspended);
+    assert.equal((await api.call('GET', `/stream/${session.id}`, { key })).json().suspended, suspended);
+  }
   for (const query of ['', '?streamsonly=1', '?sessionsonly=0', '?streamsonly=false']) {
     assert.deepEqual(await walk(api, key, `/stream${query}`), [id], query);
   }

@@ -2,7 +2,7 @@
  * `GET /stream/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { presentChildStream, presentStream } from '#api/present-stream.ts';
+import { presentChildStreams, presentStream } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
@@ -32,7 +32,7 @@ export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
       const stream = await store.streams.get(id as StreamId, scope);
       if (stream) return presentStream(stream, request.caller, live);
       const session = await store.sessions.get(id as SessionId, scope);
-      if (session) return presentChildStream(session, live);
+      if (session) return (await presentChildStreams([session], { store, live }))[0];
     }
     throw new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
   });

@@ -5,7 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ApiRoute, RouteContext } from '#api/api.ts';
 import { readListOptions } from '#api/list-options.ts';
 import { linkNext, sendCount } from '#api/page.ts';
-import { presentChildStream, presentStream } from '#api/present-stream.ts';
+import { presentChildStreams, presentStream } from '#api/present-stream.ts';
 import { documentedOnly, type RawQuery, readFlag, refused } from '#api/query.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { ACTIVE_QUERY, ADMIN_QUERY, listQuery, STREAM_LIST_QUERY } from '#api/schemas/list-query.ts';
@@ -16,7 +16,7 @@ import { refuseOtherScope } from '#api/scope.ts';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
 import { Type } from '#lib/schema.ts';
-import type { Scope } from '#store/page.ts';
+import type { PageKey, Scope } from '#store/page.ts';
 
 const all = {
   operationId: 'getStreams',
@@ -75,12 +75,18 @@ async function answer(
     throw refused('sessionsonly', 'contradicts streamsonly; send one of them');
   }
   const list = readListOptions(query, ofSessions ? 'session' : 'stream');
-  const page = ofSessions ? await store.sessions.list(scope, list) : await store.streams.list(scope, list);
-  await sendCount(request, reply, () =>
-    store[ofSessions ? 'sessions' : 'streams'].count(scope, list.filter, list.order),
-  );
-  linkNext(request, reply, context, { path, list: list.list, next: page.next });
-  return page.rows.map((row) =>
-    'streamId' in row ? presentChildStream(row, live) : presentStream(row, { ...request.caller, scope }, live),
-  );
+  const sendPage = async (next: PageKey | undefined) => {
+    await sendCount(request, reply, () =>
+      store[ofSessions ? 'sessions' : 'streams'].count(scope, list.filter, list.order),
+    );
+    linkNext(request, reply, context, { path, list: list.list, next });
+  };
+  if (ofSessions) {
+    const { rows, next } = await store.sessions.list(scope, list);
+    await sendPage(next);
+    return await presentChildStreams(rows, context);
+  }
+  const { rows, next } = await store.streams.list(scope, list);
+  await sendPage(next);
+  return rows.map((stream) => presentStream(stream, { ...request.caller, scope }, live));
 }

@@ -43,6 +43,17 @@ function streamChanges(fixture: Fixture): void {
     return rows.some(({ id }) => id === audit.id);
   };
 
+  it('tells which of many streams are suspended, without deleted ones and those that are not asked for', async () => {
+    const { store, user } = fixture;
+    const streams: Awaited<ReturnType<typeof create>>[] = [];
+    for (let count = 0; count < 40; count += 1) streams.push(await create({ suspended: count % 2 === 0 }));
+    const [deleted, , ...asked] = streams;
+    await store.streams.delete([deleted!.id], user.id, [someReceipt()]);
+    const found = await store.streams.suspendedAmong([...asked, ...asked, deleted!].map(({ id }) => id));
+    assert.deepEqual(found, new Set(asked.filter(({ suspended }) => suspended).map(({ id }) => id)));
+    assert.deepEqual(await store.streams.suspendedAmong([]), new Set());
+  });
+
   it('changes the given fields, empties those that are undefined, and leaves the others', async () => {
     const { store, user } = fixture;
     const stream = await create({ creatorId: 'me', userTags: { b: ['1', 2], a: 'x' } });

@@ -616,6 +616,7 @@ it('no query reads or sorts a whole table', async () => {
       create: () => store.streams.create(stream, someReceipt(), { atMost: 5 }),
       get: async () => [await store.streams.get(stream.id, user.id), await store.streams.get(stream.id, 'everyone')],
       getMany: () => store.streams.getMany([stream.id]),
+      suspendedAmong: () => store.streams.suspendedAmong([stream.id]),
       active: async () => [await store.streams.active(), await store.streams.active(node.id)],
       byStreamKey: () => store.streams.byStreamKey(stream.streamKey),
       byPlaybackId: () => store.streams.byPlaybackId(stream.playbackId),

@@ -105,6 +105,16 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
       streams.where('id', 'in', Object.values(ids)),
     ),
 
+    /** The ids of those streams that are suspended. @param ids as for `getMany` */
+    suspended: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>
+      db
+        .selectFrom('streams')
+        .select('id')
+        .where('deleted_at', 'is', null)
+        .where('id', 'in', Object.values(ids))
+        .where('suspended', '=', sql.lit(1)),
+    ),
+
     /** The streams whose media is received. @param args.node_id only those that this node claimed last */
     active: prepare(({ node_id }: { readonly node_id?: NodeId }) => {
       const active = streams.where('is_active', '=', sql.lit(1 as const));

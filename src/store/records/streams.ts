@@ -87,6 +87,9 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? streams.getAny(run) : streams.getMany(run), streamOfRow)),
 
+    suspendedAmong: async (ids) =>
+      new Set(await readMany([...new Set(ids)], (run) => runner.all(streams.suspended(run), ({ id }) => id))),
+
     active: (node) => runner.all(streams.active(node === undefined ? {} : { node_id: node }), streamOfRow),
 
     async byStreamKey(key, address) {
