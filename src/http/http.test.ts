@@ -135,7 +135,7 @@ test('a large body is not read to its end once the request is refused', async (t
   assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
 });
 
-test('closing lets requests in flight finish, refuses others on their connections, and closes idle connections', {
+test('closing lets requests in flight finish, refuses others on their connections so that any page can read it, and closes idle connections', {
   timeout: 120_000,
 }, async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] }); // so that the deadline never passes
@@ -149,6 +149,7 @@ test('closing lets requests in flight finish, refuses others on their connection
     await released;
     return { done: true };
   });
+  http.options('*', (_request, reply) => reply.code(204).header('access-control-allow-origin', '*').send());
   const { port } = await listen(http);
   const idle = connect(port, '127.0.0.1');
   idle.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
@@ -160,14 +161,15 @@ test('closing lets requests in flight finish, refuses others on their connection
   await arrived;
   const closed = http.close();
   await idleClosed;
-  busy.write('GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n');
+  const preflight = 'OPTIONS /healthz HTTP/1.1\r\nhost: a\r\naccess-control-request-method: GET\r\n\r\n';
+  busy.write(`${preflight}GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n`);
   await once(http.server, 'request');
   release();
   await closed;
   assert.match(await answer, /^HTTP\/1\.1 200 .*{"done":true}$/s);
   assert.match(
     await answers,
-    /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 503 .*access-control-allow-origin: \*.*retry-after: 5.*"code":"shutting_down"/s,
+    /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 204 .*HTTP\/1\.1 503 .*access-control-allow-origin: \*.*retry-after: 5.*"code":"shutting_down"/s,
   );
 });
 

@@ -137,7 +137,7 @@ export function createHttp({
   const paths = new KnownPaths();
   http.addHook('onRoute', ({ url, method }) => paths.add(url, method));
   validators.addTo(http);
-  const isClosing = drainOnClose(http);
+  const drain = drainOnClose(http, clock);
   const failures = new FailureLog(logger);
   http.addHook('onClose', (_instance, done) => {
     flooders[Symbol.dispose]();
@@ -148,7 +148,10 @@ export function createHttp({
 
   /** The error with which a request is refused before any route. Undefined when a route may answer it. */
   const refusalOf = (request: FastifyRequest, reply: FastifyReply): MillraceError | undefined => {
-    if (isClosing()) {
+    if (drain.isClosing() && isPreflight(request)) {
+      drain.expectRequest();
+      reply.raw.removeHeader('connection'); // fastify has set it to `close`
+    } else if (drain.isClosing()) {
       closeAfter(reply);
       return new MillraceError('shutting_down', 'The server is shutting down; try again.', { retryAfterS: 5 });
     }
@@ -192,6 +195,14 @@ export async function listenHttp(
   await http.listen({ host: settings.host, port: settings.port });
   const { port } = http.server.address() as AddressInfo;
   return { host: settings.host, port };
+}
+
+/**
+ * Whether a browser asks if a page of another origin may send a request (https://fetch.spec.whatwg.org/#cors-preflight-request). Pages can
+ * read the answer to that request only if this one succeeds, so it is answered also while the server stops.
+ */
+function isPreflight({ method, headers }: FastifyRequest): boolean {
+  return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
 }
 
 /** The error for a path that does not exist, or that takes other methods. */
