@@ -14,7 +14,7 @@ export const originSettings = {
   dvr: choice(
     'DVR',
     'on',
-    'Whether viewers may seek back in a stream while it is recorded. With off, only the owner may do so, with an API key, until the recording has ended',
+    'Whether viewers may seek back in a stream while it is recorded. With off, only the owner may do so, with an API key or an owner token, until the recording has ended',
     ['on', 'off'],
   ),
 };

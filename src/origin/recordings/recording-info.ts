@@ -8,7 +8,7 @@ import { isPlaybackId, type MediaPath } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { sendAnswer } from '#origin/answer.ts';
 import type { OriginContext } from '#origin/origin-context.ts';
-import type { RecordingRoutesOptions } from './recording-routes.ts';
+import { isOwners, type RecordingRoutesOptions } from './recording-routes.ts';
 
 /** The answer. Players must ignore fields that they do not know. */
 interface RecordingInfo {
@@ -49,7 +49,7 @@ export function recordingInfoRoute(
       const isRunning = asset.kind === 'recording' && recording.phase === 'recording';
       const isForOwner = isRunning && !dvr;
       const unshared = context.cacheControl('restricted');
-      if (isForOwner && !(await isOwner(request, asset.userId))) return nothing(reply, unshared);
+      if (isForOwner && !(await isOwners(request, found, context, { isOwner }))) return nothing(reply, unshared);
       // The store gets the extent only from time to time, and once more when the recording is ready. The files of this node always have it.
       // Those of another node that is gone do not, and looking for them would make the answer depend on the bucket.
       const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing' && !isLeft);

@@ -13,6 +13,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isMediaPath, type UserId } from '#domain/ids.ts';
+import { isRestricted } from '#domain/playback-policy.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { acceptsGzip } from '#http/accept.ts';
@@ -164,10 +165,9 @@ class RecordingAnswers {
     const file = parseRecordingFile(name);
     if (file === undefined) throw gone();
     const found = await this.#find(request, path);
-    const admission = await this.#context.gate.admitTo(request, found.subject, ticket);
+    const admission = await this.#admit(request, found, ticket);
     // Public streams need no ticket.
     if (ticket !== undefined && !admission.restricted) throw gone();
-    await this.#mustBeWatchable(request, found);
     const isPlaylist = file.type === 'multivariant' || file.type === 'playlist';
     if (isPlaylist && !(await this.#noteViewer(request, found)) && file.type === 'multivariant') {
       throw new MillraceError('too_many_viewers', 'This recording has reached its limit of viewers; try again soon.', {
@@ -197,13 +197,18 @@ class RecordingAnswers {
       name,
     });
     if (!knows) throw gone();
-    await this.#mustBeWatchable(request, found);
+    const isOwnersOnly = this.#isForOwner(found);
+    // While only the owner may watch, only the owner's playlists contain proofs.
+    if (isOwnersOnly && proof === undefined && !(await isOwners(request, found, this.#context, this.#options))) {
+      throw ownersOnly();
+    }
+    const isPrivate = isOwnersOnly || (proof !== undefined && !isRestricted(subject.stream.playbackPolicy));
     return await this.#read(reply, found, false, async ({ recorded, signal }) => {
       const media = await recorded.media(rendition, name, excerptOf(asset));
       if (media === undefined) throw gone();
       const folder = proof === undefined ? rendition : `s/${proof}/${rendition}`;
       const url = recordingUrl(asset.path, `${folder}/${name}`);
-      const cacheControl = this.#isForOwner(found)
+      const cacheControl = isPrivate
         ? this.#context.cacheControl('restricted')
         : this.#context.sharedAs(
             reply,
@@ -221,15 +226,20 @@ class RecordingAnswers {
     return found;
   }
 
-  /** @throws {MillraceError} `playback_unauthorized` when only the owner may watch for now, and the request is not the owner's */
-  async #mustBeWatchable(request: FastifyRequest, found: FoundRecording): Promise<void> {
-    if (!this.#isForOwner(found)) return;
-    if (await this.#options.isOwner(request, found.asset.userId)) return;
-    if (await this.#context.gate.isOwners(request, found.subject)) return;
-    throw new MillraceError(
-      'playback_unauthorized',
-      'This recording is still running. Until it has ended, only its owner may watch it, with an API key or an owner token.',
-    );
+  /**
+   * Admits a request for a playlist, an MP4 or a picture, or refuses it. While only the owner may watch, the owner's token is handed on to
+   * all that a playlist names. A player that has a ticket for it goes on when the recording has ended and everybody may watch.
+   * @throws {MillraceError} as {@link PlaybackGate.admitTo}, and `playback_unauthorized` when only the owner may watch for now
+   */
+  async #admit(request: FastifyRequest, found: FoundRecording, ticket: string | undefined): Promise<PlaybackAdmission> {
+    const { gate } = this.#context;
+    const admission = await gate.admitTo(request, found.subject, ticket);
+    const isOwnersOnly = this.#isForOwner(found);
+    if (!isOwnersOnly && (ticket === undefined || admission.restricted)) return admission;
+    const owners = await gate.ownersAdmission(request, found.subject, ticket);
+    if (owners !== undefined) return owners;
+    if (isOwnersOnly && !(await this.#options.isOwner(request, found.asset.userId))) throw ownersOnly();
+    return admission;
   }
 
   /** Whether only the owner may watch for now, so that no cache may keep what the owner gets. */
@@ -485,6 +495,23 @@ class RecordingAnswers {
     this.#etags.set(answer, etag);
     return etag;
   }
+}
+
+/** Whether a request has an API key or a token of the owner of a recording. @throws {MillraceError} `store_unavailable` */
+export async function isOwners(
+  request: FastifyRequest,
+  { asset, subject }: FoundRecording,
+  { gate }: OriginContext,
+  { isOwner }: Pick<RecordingRoutesOptions, 'isOwner'>,
+): Promise<boolean> {
+  return (await isOwner(request, asset.userId)) || (await gate.ownersAdmission(request, subject)) !== undefined;
+}
+
+function ownersOnly(): MillraceError {
+  return new MillraceError(
+    'playback_unauthorized',
+    'This recording is still running. Until it has ended, only its owner may watch it, with an API key or an owner token.',
+  );
 }
 
 /** The folder that has the viewer's ticket in its URL, relative to the requested file. Empty when URIs need no ticket. */

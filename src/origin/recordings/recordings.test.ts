@@ -329,6 +329,10 @@ async function setUp(
     asset,
     stream,
     owner,
+    /** Ends the recording. */
+    end: () => {
+      for (const each of [asset, recording]) Object.assign(each, { phase: 'ready' });
+    },
     folder,
     calls,
     read,
@@ -674,10 +678,48 @@ test('with DVR off, a running recording is only for its owner, and is for all af
     assert.equal(statusCode, answer, file);
     assert.ok(String(headers['cache-control']).includes('no-store'));
   }
+  assert.equal(
+    (await shown.ask(`/hls/${shown.stream.playbackId}/recording.json?jwt=${tokenUntil(1)}`)).statusCode,
+    204,
+  );
+  const described = `/hls/${shown.stream.playbackId}/recording.json?jwt=${tokenUntil(Date.now() + 60_000)}`;
+  assert.equal((await shown.ask(described)).statusCode, 200);
   assert.deepEqual(await status({}), [200, 200, 200, 200]);
   const clip = { kind: 'clip', path: newMediaPath(), fromMs: at(60), untilMs: at(90) } as const;
   assert.deepEqual(await status({ isRunning: true, asset: clip }), [200, 200, 200, 200]);
 });
+
+for (const policy of [undefined, { type: 'jwt' }] as const) {
+  const what = policy === undefined ? 'public' : 'restricted';
+  test(`with DVR off, an owner token opens the playlists of a running recording of a ${what} stream, which hand it on`, async (t) => {
+    const { ask, asset, folder, end } = await setUp(t, { dvr: 'off', isRunning: true, ...(policy && { policy }) });
+    const token = new OwnerTokens(CLUSTER_SECRET)
+      .issue(asset.playbackId, { credential: { keyId: newApiKeyId() }, expiresAt: ms(Date.now() + 600_000) })
+      .reveal();
+    const get = async (url: string) => {
+      const { statusCode, headers, body } = await ask({ url, headers: { 'accept-encoding': 'identity' } });
+      assert.equal(statusCode, 200, url);
+      assert.equal(headers['cache-control'], 'private, no-store', url);
+      return body;
+    };
+    const from = (url: string, relative: string) => new URL(relative, `http://x${url}`).pathname;
+    const named = /^v\/[\w-]+\/source\.m3u8$/m.exec(await get(`${folder}/index.m3u8?jwt=${token}`))![0];
+    const playlist = from(`${folder}/index.m3u8`, named);
+    const [segment] = /^\.\.\/\.\.\/s\/.*$/m.exec(await get(playlist))!;
+    const media = from(playlist, segment);
+    const { statusCode, body } = await ask(media);
+    assert.deepEqual([statusCode, body], [200, 'a segment']);
+    for (const refused of [media.replace('0.m4s', '7.m4s'), media.replace(/s\/[\w-]+/, 's/0123456789abcdef')]) {
+      assert.equal((await ask(refused)).statusCode, 404, refused);
+    }
+    assert.equal((await ask(`${folder}/source/0.m4s`)).statusCode, policy === undefined ? 401 : 404);
+    end();
+    await waitFor(async () => (await ask(`${folder}/source.m3u8`)).statusCode === (policy === undefined ? 200 : 401), {
+      what: 'the recording to have ended',
+    });
+    for (const kept of [playlist, media]) assert.equal((await ask(kept)).statusCode, 200, kept);
+  });
+}
 
 test('players learn from a playback id what is recorded by now: of the stream, or of the recording itself', async (t) => {
   // The store does not know yet that anything is recorded.

@@ -56,6 +56,8 @@ export type PlaybackAdmission =
     };
 
 const OPEN: PlaybackAdmission = { restricted: false };
+/** The policy under which the proofs for media are made that only the owner of a public stream gets. */
+const OWNERS_ONLY: PlaybackPolicy = { type: 'public' };
 
 /** The texts of refusals. */
 const SENTENCES: Readonly<Partial<Record<RefusalReason, string>>> = {
@@ -109,7 +111,7 @@ export class PlaybackGate {
     const { playbackPolicy: policy } = stream;
     if (!isRestricted(policy)) return OPEN;
     if (!isAllowedOrigin(policy, pageOriginOf(request))) throw this.#refused(stream, 'origin_not_allowed');
-    const ownerToken = this.#ownerTokenOf(request, { ...subject, policy, ticket });
+    const ownerToken = this.#ownerTokenOf(request, { ...subject, ticket });
     if (ownerToken !== undefined) return await this.#admitOwner(ownerToken, { ...subject, policy, ticket });
     switch (policy.type) {
       case 'public':
@@ -121,12 +123,23 @@ export class PlaybackGate {
     }
   }
 
-  /** Whether a request carries a valid owner token, even where the policy needs no token. @throws {MillraceError} `store_unavailable` */
-  async isOwners(request: FastifyRequest, { stream, tokensFor }: PlaybackSubject): Promise<boolean> {
-    const { token } = credentialsOf(request);
-    const claim = token === undefined ? undefined : this.#claimOf(tokensFor, token);
-    if (claim === undefined || this.#options.clock.now() >= claim.expiresAt) return false;
-    return await this.#directory.isOwner(claim.credential, stream.userId);
+  /**
+   * Admits a request with a valid owner token, or with a ticket for one, even where the policy needs neither. The answers carry the right
+   * along as under a policy, so that no one else has it. Undefined for any other request.
+   * @throws {MillraceError} `store_unavailable`
+   */
+  async ownersAdmission(
+    request: FastifyRequest,
+    { stream, playbackId, tokensFor }: PlaybackSubject,
+    ticket?: string,
+  ): Promise<PlaybackAdmission | undefined> {
+    const { playbackPolicy: policy = OWNERS_ONLY } = stream;
+    const ownerToken = this.#ownerTokenOf(request, { playbackId, ticket });
+    const claim = ownerToken === undefined ? undefined : this.#claimOf(tokensFor, ownerToken);
+    if (ownerToken === undefined || claim === undefined || this.#options.clock.now() >= claim.expiresAt)
+      return undefined;
+    if (!(await this.#directory.isOwner(claim.credential, stream.userId))) return undefined;
+    return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { ownerToken }) };
   }
 
   /** The policy of a stream whose media can only be fetched with proofs. Undefined for a public stream. */
@@ -165,13 +178,13 @@ export class PlaybackGate {
       name,
     }: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
   ): boolean {
-    const restriction = isRestricted(policy) ? policy : undefined;
-    if (restriction === undefined || proof === undefined) return restriction === undefined && proof === undefined;
-    return this.#proofs.isRight(proof, restriction, mediaPath, name);
+    if (proof === undefined) return !isRestricted(policy);
+    // The owner of a public stream also has addresses with proofs, of recordings that nobody else may watch yet.
+    return this.#proofs.isRight(proof, policy ?? OWNERS_ONLY, mediaPath, name);
   }
 
   /** The owner token that a request shows, in its ticket or in place of a playback token. */
-  #ownerTokenOf(request: FastifyRequest, asked: Asked): string | undefined {
+  #ownerTokenOf(request: FastifyRequest, asked: Ticketed): string | undefined {
     const contents = this.#contentsOf(asked);
     if (contents !== undefined) return 'ownerToken' in contents ? contents.ownerToken : undefined;
     const { token } = credentialsOf(request);
@@ -234,7 +247,7 @@ export class PlaybackGate {
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { accessKey }) };
   }
 
-  #contentsOf({ playbackId, ticket }: Asked): TicketContents | undefined {
+  #contentsOf({ playbackId, ticket }: Ticketed): TicketContents | undefined {
     return ticket === undefined ? undefined : this.#tickets.open(playbackId, ticket);
   }
 
@@ -245,10 +258,14 @@ export class PlaybackGate {
   }
 }
 
-/** A request for a stream with a policy. */
-interface Asked extends PlaybackSubject {
-  readonly policy: PlaybackPolicy;
+/** A request for something with tickets. */
+interface Ticketed extends Pick<PlaybackSubject, 'playbackId'> {
   readonly ticket: string | undefined;
+}
+
+/** A request for a stream with a policy. */
+interface Asked extends PlaybackSubject, Ticketed {
+  readonly policy: PlaybackPolicy;
 }
 
 function offline(): MillraceError {
