@@ -2,7 +2,7 @@
  * Makes POST, PUT, PATCH and DELETE requests repeatable by means of the header `Idempotency-Key`.
  *
  * The first request with a key claims it in the store. Repeats of it wait for its answer, also in other processes. The answer and the
- * change become durable together, so there is never one without the other.
+ * change become durable together, so there is never one without the other. The room that the answers of a user take is limited.
  */
 import { hash } from 'node:crypto';
 import type { FastifyReply, FastifyRequest, onSendHookHandler, preHandlerHookHandler, RouteOptions } from 'fastify';
@@ -10,12 +10,13 @@ import { ERRORS, MillraceError } from '#domain/errors.ts';
 import type { Secret } from '#domain/secret.ts';
 import { Type } from '#lib/schema.ts';
 import { unreachable } from '#lib/unreachable.ts';
-import type { IdempotencyClaim } from '#store/receipt.ts';
+import type { IdempotencyClaim, IdempotencyState } from '#store/receipt.ts';
 import type { Store } from '#store/store.ts';
 import type { ApiInstance } from './api.ts';
 import { presentedKey } from './presented-key.ts';
 import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
+import type { StoredAnswers } from './stored-answers.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 /** A request that claimed its `Idempotency-Key`, because it was the first with it. */
@@ -23,6 +24,8 @@ export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
   /** Whether an answer was sealed, to be stored together with the change. */
   isSealed: boolean;
+  /** The room that the answer takes in the database, as counted by {@link StoredAnswers}. */
+  kib: number;
   /** Encrypts the answer, so that only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
 }
@@ -59,9 +62,12 @@ const HEADERS = Type.Object({
  * Makes requests repeatable on every route added from now on whose method may change something, unless the route says that it stores
  * nothing. Of a request without `Idempotency-Key`, only the headers are read.
  */
-export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pick<Store, 'idempotency'> }): void {
-  const claim = claimHook(store);
-  const release = releaseHook(store);
+export function makeRepeatable(
+  api: ApiInstance,
+  { store, answers }: { readonly store: Pick<Store, 'idempotency'>; readonly answers: StoredAnswers },
+): void {
+  const claim = claimHook(new WaitingClaims(store), answers);
+  const release = releaseHook(store, answers);
   api.addHook('onRoute', (route: RouteOptions) => {
     if (typeof route.method !== 'string' || !REPEATABLE.includes(route.method)) return;
     if (route.config?.storesNothing === true) return;
@@ -75,8 +81,7 @@ export function makeRepeatable(api: ApiInstance, { store }: { readonly store: Pi
  * Claims a request or answers it with the stored answer. It runs after the checks of the API key and the schema, so that a request which
  * they refuse is never claimed.
  */
-function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
-  const claims = new WaitingClaims(store);
+function claimHook(claims: WaitingClaims, answers: StoredAnswers): preHandlerHookHandler {
   return (request, reply, done) => {
     const idempotencyKey = request.headers['idempotency-key'];
     if (typeof idempotencyKey !== 'string') {
@@ -86,13 +91,13 @@ function claimHook(store: Pick<Store, 'idempotency'>): preHandlerHookHandler {
     const goOn = (isFirst: boolean) => {
       if (isFirst) done();
     };
-    begin(claims, request, reply, idempotencyKey).then(goOn, done);
+    begin({ claims, answers }, request, reply, idempotencyKey).then(goOn, done);
   };
 }
 
 /** Claims the request. Returns whether it is to be carried out; if not, it was answered with the stored answer. */
 async function begin(
-  claims: WaitingClaims,
+  { claims, answers }: Admission,
   request: FastifyRequest,
   reply: FastifyReply,
   idempotencyKey: string,
@@ -104,15 +109,20 @@ async function begin(
     idempotencyKey,
     request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
   };
-  const state = await claims.claim(claim);
+  const { userId, isAdmin } = request.caller;
+  // Admins have no quotas.
+  const state = isAdmin ? await claims.claim(claim) : await claimWithin({ claims, answers }, claim);
   switch (state.state) {
     case 'claimed': {
       const claimed: ClaimedRequest = {
         claim,
         isSealed: false,
+        kib: 1,
         seal({ status, body }) {
           claimed.isSealed = true;
-          return sealAnswer({ status, text: JSON.stringify(body) }, keys);
+          const sealed = sealAnswer({ status, text: JSON.stringify(body) }, keys);
+          claimed.kib = answers.grow(userId, sealed);
+          return sealed;
         },
       };
       request.claimed = claimed;
@@ -137,11 +147,41 @@ async function begin(
   }
 }
 
+/** What decides whether a request is carried out. */
+interface Admission {
+  readonly claims: WaitingClaims;
+  readonly answers: StoredAnswers;
+}
+
+/**
+ * Claims a request if its user has room for the answer. Repeats of earlier requests get their answer without any room.
+ * @throws {MillraceError} `too_many_requests`
+ */
+async function claimWithin({ claims, answers }: Admission, claim: IdempotencyClaim): Promise<IdempotencyState> {
+  const { allowed, retryAfterS } = answers.take(claim.userId);
+  if (!allowed) {
+    const known = await claims.known(claim);
+    if (known !== undefined) return known;
+    throw new MillraceError(
+      'too_many_requests',
+      'Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; wait as long as Retry-After says, or send the request without the header.',
+      { retryAfterS },
+    );
+  }
+  let state: IdempotencyState | undefined;
+  try {
+    state = await claims.claim(claim);
+    return state;
+  } finally {
+    if (state?.state !== 'claimed') answers.giveBack(claim.userId, 1);
+  }
+}
+
 /**
  * Releases the claim of a request that was refused or changed nothing, before its answer is sent, so that a repeat is carried out anew. A
  * request whose outcome is unknown keeps its claim: if it was carried out, a repeat finds the answer, and if not, the claim expires.
  */
-function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
+function releaseHook(store: Pick<Store, 'idempotency'>, answers: StoredAnswers): onSendHookHandler {
   return (request, reply, _payload, done) => {
     const { statusCode } = reply;
     const isSettled = (statusCode < 400 && request.claimed?.isSealed) || statusCode === ERRORS.outcome_unknown.status;
@@ -149,6 +189,7 @@ function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
       done();
       return;
     }
+    answers.giveBack(request.caller.userId, request.claimed.kib);
     // While the store is down, the claim expires by itself.
     const goOn = () => done();
     store.idempotency.release(request.claimed.claim).then(goOn, goOn);

@@ -13,6 +13,7 @@ import { KeyUse } from './key-use.ts';
 import { createRateLimit } from './rate-limit.ts';
 import { routes } from './routes.ts';
 import { SCHEMAS } from './schemas.ts';
+import { StoredAnswers } from './stored-answers.ts';
 
 /** Headers of every answer of the API. They let the scripts of any web page read the answer. */
 const HEADERS = {
@@ -60,7 +61,7 @@ async function addApi(http: FastifyInstance, options: ApiOptions): Promise<void>
   const findCredential = createFindCredential(options);
   const authenticate = createAuthenticate({ ...options, findCredential, prefix: settings.prefix, rateLimit, keyUse });
   limitAnswers(api, rateLimit);
-  makeRepeatable(api, options);
+  makeRepeatable(api, { store, answers: new StoredAnswers(clock) });
   const context = { ...options, authenticate, findCredential };
   for (const addRoute of routes) addRoute(api, context);
 }

@@ -41,6 +41,11 @@ export class WaitingClaims {
     }
   }
 
+  /** Looks up what is known of the request without claiming it. Undefined when it has not been claimed yet, or too long ago. */
+  async known(claim: IdempotencyClaim): Promise<IdempotencyState | undefined> {
+    return await this.#store.idempotency.known(claim, { keepMs: ANSWERS_KEPT_MS });
+  }
+
   #ask(claim: IdempotencyClaim): Promise<IdempotencyState> {
     return this.#store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
   }

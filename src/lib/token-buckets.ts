@@ -75,10 +75,10 @@ export class QuotaBuckets {
     return levelOf(bucket.left, true, size);
   }
 
-  /** Gives back a token that was taken and not used. */
-  giveBack(key: string): void {
+  /** Gives back tokens that were taken and not used. */
+  giveBack(key: string, count = 1): void {
     const bucket = this.#buckets.get(key);
-    if (bucket !== undefined) bucket.left += 1; // may exceed the size of the bucket until the next `take`, which limits it
+    if (bucket !== undefined) bucket.left += count; // may exceed the size of the bucket until the next `take`, which limits it
   }
 
   /** Returns the bucket, with the tokens that have come back until now. */

@@ -474,6 +474,18 @@ function repeats(fixture: Fixture): void {
     assert.deepEqual(await claim({ bodyHash: 'another' }), { state: 'other_body' });
   });
 
+  it('tells the state of a request without claiming it, for as long as answers are kept', async () => {
+    const known = (change: Partial<IdempotencyClaim> = {}) =>
+      fixture.store.idempotency.known(claimOf(change), { keepMs: times.keepMs });
+    assert.equal(await known(), undefined);
+    assert.deepEqual(await claim(), { state: 'claimed' });
+    assert.deepEqual(await known(), { state: 'pending' });
+    await createAnswering().done;
+    assert.deepEqual(await known({ at: ms(1_099_999) }), { state: 'answered', sealed: 'an answer' });
+    assert.deepEqual(await known({ bodyHash: 'another' }), { state: 'other_body' });
+    assert.equal(await known({ at: ms(1_100_000) }), undefined);
+  });
+
   it('distinguishes users, routes and keys', async () => {
     await claim();
     const other = (await fixture.store.users.ensure(someUser())).id;

@@ -3,9 +3,10 @@
  */
 
 import { ms } from '#lib/units.ts';
+import type { IdempotencyTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { idempotencyQueries, keyOfClaim } from '#store/queries/idempotency.ts';
-import type { IdempotencyState } from '#store/receipt.ts';
+import type { IdempotencyClaim, IdempotencyState } from '#store/receipt.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
@@ -25,12 +26,16 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
         }),
       ]);
       if (claimed === 1) return { state: 'claimed' };
-      const state = await runner.one(idempotency.get(request), (row): IdempotencyState => {
-        if (row.body_hash !== claim.bodyHash) return { state: 'other_body' };
-        return row.answer === null ? { state: 'pending' } : { state: 'answered', sealed: row.answer };
-      });
+      const state = await runner.one(idempotency.get(request), (row) => stateOf(row, claim));
       // The claim was released in between. The next attempt gets it.
       return state ?? { state: 'pending' };
+    },
+
+    async known(claim, { keepMs }) {
+      const { claimed_at: _, ...request } = keyOfClaim(claim);
+      return await runner.one(idempotency.get(request), (row) =>
+        row.claimed_at > claim.at - keepMs ? stateOf(row, claim) : undefined,
+      );
     },
 
     async release(claim) {
@@ -42,4 +47,13 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
       return deleted ?? 0;
     },
   };
+}
+
+/** The state of a request that somebody has claimed. */
+function stateOf(
+  row: Pick<IdempotencyTable, 'body_hash' | 'answer'>,
+  { bodyHash }: IdempotencyClaim,
+): IdempotencyState {
+  if (row.body_hash !== bodyHash) return { state: 'other_body' };
+  return row.answer === null ? { state: 'pending' } : { state: 'answered', sealed: row.answer };
 }
