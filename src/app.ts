@@ -333,7 +333,6 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
     new SessionSampler({
       sessions: () => registry.sessions,
       viewersOf: (playbackId) => registry.directory.viewers(playbackId),
-      takeViews: (playbackId) => registry.takeViews(playbackId),
       usage: registry.usage,
       store,
       clock,

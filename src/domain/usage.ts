@@ -60,8 +60,3 @@ export const NO_USAGE: UsageCounts = {
   views: 0,
   watchedMs: 0,
 };
-
-/** Adds counters. */
-export function addUsage(one: UsageCounts, other: Partial<UsageCounts>): UsageCounts {
-  return Object.fromEntries(USAGE_COUNTERS.map((name) => [name, one[name] + (other[name] ?? 0)])) as UsageCounts;
-}

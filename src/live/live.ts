@@ -9,7 +9,7 @@ import type { SessionPhase, SessionTotals } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { Presentation } from '#hls/hls.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { Viewer, ViewerQuota } from './viewers.ts';
+import type { ReportedViewer, Viewer, ViewerQuota } from './viewers.ts';
 
 /** The present state of a session. It is newer than the store, which may be slow. */
 export interface LiveStatus {
@@ -86,13 +86,15 @@ export interface Audience {
    * @returns false when the viewer is new and no place can be found for it
    */
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
-  /** Notes that another node has served these viewers of a stream. */
-  watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void;
+  /** Notes that another node has served these viewers of a stream, and counts the views of those that are new. */
+  watchedElsewhere(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void;
   /**
-   * Hands out the names of viewers that are to be reported to the stream's own node: those that it does not know yet, and those last reported
-   * some seconds ago. Each name is handed out once.
+   * Hands out the viewers that are to be reported to the stream's own node: those that it does not know yet, and those last reported some
+   * seconds ago. Each is handed out once.
    */
-  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[];
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly ReportedViewer[];
+  /** Notes that the stream's own node has got a report, and so has counted these views. */
+  reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void;
   /** Notes that media was sent to a viewer or a cache. */
   delivered(playbackId: PlaybackId, sizeBytes: number): void;
 }

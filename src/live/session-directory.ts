@@ -11,7 +11,7 @@ import type { LiveSession } from './live-session.ts';
 import type { Publishers } from './publishers.ts';
 import type { SessionIndex } from './session-index.ts';
 import type { UsageBook } from './usage-book.ts';
-import type { Viewer, ViewerQuota, Viewers } from './viewers.ts';
+import type { ReportedViewer, Viewer, ViewerQuota, Viewers } from './viewers.ts';
 
 /** The options of a directory. */
 export interface SessionDirectoryOptions {
@@ -86,19 +86,28 @@ export class SessionDirectory implements LiveDirectory, Audience {
     const { sessions, viewers } = this.#options;
     const session = sessions.newestOf(playbackId);
     const counted = quota ?? this.#viewerQuotaOf(session);
-    const noted = counted === undefined || viewers.note(playbackId, viewer, counted);
-    if (noted) session?.watchedBy(viewers.countOf(playbackId));
-    return noted;
+    if (counted === undefined) return true;
+    // A view is counted where the stream runs when the viewer comes, and nowhere again when the stream moves.
+    const noted = viewers.note(playbackId, viewer, counted, quota === undefined);
+    if (noted === 'refused') return false;
+    if (noted === 'began') this.#countViews(playbackId, 1);
+    session?.watchedBy(viewers.countOf(playbackId));
+    return true;
   }
 
-  watchedElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
+  watchedElsewhere(playbackId: PlaybackId, reported: readonly ReportedViewer[]): void {
     const { sessions, viewers } = this.#options;
-    viewers.noteElsewhere(playbackId, names);
+    const views = viewers.noteElsewhere(playbackId, reported);
+    if (views > 0) this.#countViews(playbackId, views);
     sessions.newestOf(playbackId)?.watchedBy(viewers.countOf(playbackId));
   }
 
-  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[] {
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly ReportedViewer[] {
     return this.#options.viewers.takeUnreported(playbackId, atMost);
+  }
+
+  reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void {
+    this.#options.viewers.reported(playbackId, viewers);
   }
 
   delivered(playbackId: PlaybackId, sizeBytes: number): void {
@@ -114,6 +123,11 @@ export class SessionDirectory implements LiveDirectory, Audience {
   isActive(session: LiveSession): boolean {
     const { streamId } = session.record;
     return this.#options.sessions.ofStream(streamId) === session && this.#options.publishers.isActive(streamId);
+  }
+
+  #countViews(playbackId: PlaybackId, views: number): void {
+    const { usage, clock } = this.#options;
+    usage.count(playbackId, { views }, clock.now());
   }
 
   #statusOf(session: LiveSession): LiveStatus {

@@ -690,20 +690,33 @@ test('a session is stored with all its fields when its first part exists', async
   );
 });
 
-test('viewers who came while another node had the stream are not counted again when it begins a session here', () => {
-  const world = setUp({ isShared: true });
+test('the views of viewers who stay while the stream moves from node to node are counted once', () => {
+  const [first, second] = [setUp({ isShared: true }), setUp({ isShared: true })];
   const stream = newStream();
-  const { directory } = world.registry;
-  const watched = (name: string) => directory.watched(stream.playbackId, { name, address: '10.0.0.1' });
+  const { playbackId } = stream;
   const quota = { ofUser: stream.userId, atMost: 0 };
-  for (const name of ['a', 'b']) directory.watched(stream.playbackId, { name, address: '10.0.0.1' }, quota);
-  const publication = goLive(world, stream);
-  for (const name of ['b', 'c']) watched(name);
-  assert.equal(world.registry.takeViews(stream.playbackId), 1, 'only c is new');
-  watched('d');
+  const viewer = (name: string) => ({ name, address: '10.0.0.1' });
+  const viewsOf = ({ registry }: typeof first) =>
+    registry.usage.take().reduce((sum, { counts }) => sum + counts.views, 0);
+  /** Viewers ask the node of the stream, and another one, which reports them. */
+  const watch = (owner: typeof first, asOwner: string, other: typeof first, asOther: string) => {
+    for (const name of asOwner) owner.registry.directory.watched(playbackId, viewer(name));
+    for (const name of asOther) other.registry.directory.watched(playbackId, viewer(name), quota);
+    const reports = other.registry.directory.takeUnreported(playbackId, 100);
+    owner.registry.directory.watchedElsewhere(playbackId, reports);
+    other.registry.directory.reported(playbackId, reports);
+    for (const world of [first, second]) world.advance(5000);
+  };
+  const publication = goLive(first, stream);
+  watch(first, 'ac', second, 'bc');
   publication.end('unpublished');
-  goLive(world, stream);
-  assert.equal(world.registry.takeViews(stream.playbackId), 1, 'd came during the session before');
+  goLive(second, stream);
+  watch(second, 'bc', first, 'acd');
+  watch(second, 'bcd', first, 'ac');
+  assert.deepEqual([viewsOf(first), viewsOf(second)], [3, 1], 'd came later');
+  watch(second, 'b', first, 'a');
+  watch(second, 'bc', first, 'a');
+  assert.deepEqual([viewsOf(first), viewsOf(second)], [0, 2], 'c came back after ten seconds');
 });
 
 test("a viewer beyond the quota of the stream's user is refused, and present viewers go on watching", async () => {

@@ -2,7 +2,7 @@
  * The sessions and publishers of this process.
  */
 import { isHealthy } from '#domain/health.ts';
-import type { NodeId, PlaybackId, StreamId, UserId } from '#domain/ids.ts';
+import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
@@ -233,11 +233,6 @@ export class SessionRegistry implements AsyncDisposable {
     return this.#sessions.all;
   }
 
-  /** The number of viewers that began to watch a stream since the last call. */
-  takeViews(playbackId: PlaybackId): number {
-    return this.#viewers.takeViews(playbackId);
-  }
-
   /** Writes the number of viewers of each session if it changed, for other nodes. */
   noteViewers(): void {
     for (const session of this.#sessions.all) {
@@ -397,9 +392,6 @@ export class SessionRegistry implements AsyncDisposable {
       },
       state,
     );
-    // Viewers who came while another node had the stream were counted there. While an earlier session of this node is still here, its last
-    // views may not have been taken yet.
-    if (this.#sessions.ofStream(record.streamId) === undefined) this.#viewers.takeViews(record.playbackId);
     this.#sessions.add(session);
     return session;
   }

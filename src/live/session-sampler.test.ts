@@ -38,7 +38,6 @@ function setUp(t: TestContext, hasPlayed = true) {
   const sampler = new SessionSampler({
     sessions: () => sessions,
     viewersOf: () => 2,
-    takeViews: () => 1,
     usage: new UsageBook(),
     store: {
       samples: {

@@ -27,8 +27,6 @@ export interface SessionSamplerOptions {
   readonly sessions: () => Iterable<LiveSession>;
   /** The number of viewers of a stream now. */
   readonly viewersOf: (playbackId: PlaybackId) => number;
-  /** The number of viewers who began to watch since the last call. */
-  readonly takeViews: (playbackId: PlaybackId) => number;
   readonly usage: UsageBook;
   readonly store: Pick<Store, 'samples' | 'usage'>;
   readonly clock: Clock;
@@ -132,13 +130,12 @@ export class SessionSampler implements AsyncDisposable {
     const { record, totals } = watched.session;
     const before = watched.totals;
     watched.totals = totals;
-    const { usage, takeViews, clock } = this.#options;
+    const { usage, clock } = this.#options;
     const counts = {
       ingestMs: (totals.sourceSegmentsDuration - before.sourceSegmentsDuration) * 1000,
       ingestBytes: totals.sourceBytes - before.sourceBytes,
       transcodedMs: (totals.transcodedSegmentsDuration - before.transcodedSegmentsDuration) * 1000,
       transcodedBytes: totals.transcodedBytes - before.transcodedBytes,
-      views: takeViews(record.playbackId),
       watchedMs,
     };
     if (Object.values(counts).some((value) => value > 0)) usage.count(record.playbackId, counts, clock.now());

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { PlaybackId } from '#domain/ids.ts';
-import { addUsage, HOUR_MS, type HourOfUsage, NO_USAGE, type UsageCounts } from '#domain/usage.ts';
+import { HOUR_MS, type HourOfUsage, NO_USAGE, USAGE_COUNTERS, type UsageCounter, type UsageCounts } from '#domain/usage.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 
 /**
@@ -15,7 +15,8 @@ import { type Milliseconds, ms } from '#lib/units.ts';
 const MAX_ENTRIES = 50_000;
 
 interface Entry {
-  counts: UsageCounts;
+  /** Changed in place, because bytes are counted at every request for media. */
+  readonly counts: Record<UsageCounter, number>;
   /** Whether it grew since it was last handed out. */
   isChanged: boolean;
 }
@@ -43,11 +44,11 @@ export class UsageBook {
     let entry = entries.get(playbackId);
     if (entry === undefined) {
       if (this.#size >= MAX_ENTRIES) return;
-      entry = { counts: NO_USAGE, isChanged: true };
+      entry = { counts: { ...NO_USAGE }, isChanged: true };
       entries.set(playbackId, entry);
       this.#size += 1;
     }
-    entry.counts = addUsage(entry.counts, counts);
+    for (const name of USAGE_COUNTERS) entry.counts[name] += counts[name] ?? 0;
     entry.isChanged = true;
   }
 

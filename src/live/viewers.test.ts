@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { newPlaybackId, newUserId } from '#domain/ids.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
-import { Viewers } from './viewers.ts';
+import { type ReportedViewer, Viewers } from './viewers.ts';
 
 const [one, other] = [newPlaybackId(), newPlaybackId()];
 const user = newUserId();
@@ -15,10 +15,12 @@ function viewersOf(limit: number) {
     viewers,
     /** Notes a viewer. Each name comes from an address of its own, unless one is given. */
     note: (playbackId: typeof one, name: string, address = `10.0.${name.charCodeAt(0)}.1`) =>
-      viewers.note(playbackId, { name, address }, { ofUser: user, atMost: 0 }),
+      viewers.note(playbackId, { name, address }, { ofUser: user, atMost: 0 }, true) !== 'refused',
     passMs: (span: number) => (now = (now + span) as Milliseconds),
   };
 }
+
+const reports = (isNew: boolean, ...names: string[]): ReportedViewer[] => names.map((name) => ({ name, isNew }));
 
 test('a viewer counts once for each stream it watches', () => {
   const { viewers, note } = viewersOf(10);
@@ -48,7 +50,7 @@ test('a viewer counts until ten seconds after the last playlist request', () => 
 test('viewers are counted by the rendition that they requested last, until they are gone', () => {
   const { viewers, passMs } = viewersOf(10);
   const watch = (name: string, rendition?: string) =>
-    viewers.note(one, { name, address: '10.0.0.1', rendition }, { ofUser: user, atMost: 0 });
+    viewers.note(one, { name, address: '10.0.0.1', rendition }, { ofUser: user, atMost: 0 }, true);
   const counts = () => ['source', '480p'].map((rendition) => viewers.countOfRendition(one, rendition));
   watch('a');
   assert.deepEqual(counts(), [0, 0], 'the multivariant playlist is no rendition');
@@ -112,7 +114,7 @@ test('all streams of a user together may have as many viewers as its quota, and 
   const { viewers } = viewersOf(100);
   const neighbour = newUserId();
   const note = (playbackId: typeof one, name: string, ofUser = user, address = `10.0.${name.charCodeAt(0)}.1`) =>
-    viewers.note(playbackId, { name, address }, { ofUser, atMost: 2 });
+    viewers.note(playbackId, { name, address }, { ofUser, atMost: 2 }, true) !== 'refused';
   assert.deepEqual([note(one, 'a'), note(other, 'b'), note(one, 'c'), note(other, 'd')], [true, true, false, false]);
   assert.deepEqual([note(one, 'a'), note(other, 'b')], [true, true], 'present viewers go on watching');
   const third = newPlaybackId();
@@ -122,7 +124,8 @@ test('all streams of a user together may have as many viewers as its quota, and 
 
 test('one address cannot use up the quota of a user: a viewer from another address takes the place of a viewer from that address', () => {
   const { viewers } = viewersOf(100);
-  const note = (name: string, address: string) => viewers.note(one, { name, address }, { ofUser: user, atMost: 5 });
+  const note = (name: string, address: string) =>
+    viewers.note(one, { name, address }, { ofUser: user, atMost: 5 }, true) !== 'refused';
   for (let invented = 0; invented < 20; invented += 1) note(`invented ${invented}`, '10.9.9.9');
   assert.equal(note('a viewer', '10.0.1.1'), true);
   assert.equal(viewers.count, 5);
@@ -130,13 +133,13 @@ test('one address cannot use up the quota of a user: a viewer from another addre
 
 test('a viewer on another node counts for ten seconds, once even if it is also on this node, and takes no place', () => {
   const { viewers, note, passMs } = viewersOf(2);
-  viewers.noteElsewhere(one, ['a', 'x', 'y']);
+  viewers.noteElsewhere(one, reports(true, 'a', 'x', 'y'));
   note(one, 'a');
   note(one, 'b');
   assert.equal(viewers.countOf(one), 4);
   assert.equal(viewers.count, 2);
   passMs(6000);
-  viewers.noteElsewhere(one, ['x']);
+  viewers.noteElsewhere(one, reports(false, 'x'));
   note(one, 'b');
   passMs(4000);
   assert.equal(viewers.countOf(one), 2, 'a and y have left');
@@ -149,14 +152,48 @@ test('a viewer is reported to the node of the stream when it comes, and every th
   note(one, 'a');
   note(one, 'b');
   note(other, 'c');
-  assert.deepEqual(viewers.takeUnreported(one, 1), ['a']);
-  assert.deepEqual(viewers.takeUnreported(one, 9), ['b']);
+  const taken = (id: typeof one, atMost: number) => viewers.takeUnreported(id, atMost).map(({ name }) => name);
+  assert.deepEqual(taken(one, 1), ['a']);
+  assert.deepEqual(taken(one, 9), ['b']);
   note(one, 'a');
-  assert.deepEqual(viewers.takeUnreported(one, 9), []);
+  assert.deepEqual(taken(one, 9), []);
   passMs(3000);
   note(one, 'a');
-  assert.deepEqual(viewers.takeUnreported(one, 9), ['a']);
+  assert.deepEqual(taken(one, 9), ['a']);
   passMs(10_000);
   assert.equal(viewers.count, 0);
-  assert.deepEqual(viewers.takeUnreported(other, 9), [], 'a viewer that has left is not reported');
+  assert.deepEqual(taken(other, 9), [], 'a viewer that has left is not reported');
+});
+
+test('the view of a viewer is counted once, at the first request for which this node counts it', () => {
+  const { viewers, passMs } = viewersOf(10);
+  const note = (isCountedHere: boolean) =>
+    viewers.note(one, { name: 'a', address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, isCountedHere);
+  assert.deepEqual([note(false), note(true), note(true), note(false)], ['watching', 'began', 'watching', 'watching']);
+  passMs(10_000);
+  assert.equal(note(true), 'began', 'it has come back');
+});
+
+test('a viewer that another node has counted is counted neither when it is reported nor when it comes to this node', () => {
+  const { viewers } = viewersOf(10);
+  const note = (name: string) =>
+    viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, true);
+  assert.equal(viewers.noteElsewhere(one, [...reports(true, 'a', 'b'), ...reports(false, 'c')]), 2);
+  assert.equal(viewers.noteElsewhere(one, reports(true, 'a', 'b', 'c')), 0, 'all are known');
+  assert.deepEqual(['a', 'c', 'd'].map(note), ['watching', 'watching', 'began']);
+  assert.equal(viewers.noteElsewhere(one, reports(true, 'd')), 0, 'this node has counted it');
+  assert.equal(viewers.countOf(one), 4);
+});
+
+test('a viewer is reported as new until the node of the stream has got a report', () => {
+  const { viewers, passMs } = viewersOf(10);
+  const watch = (name: string) =>
+    viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, false);
+  for (const name of ['a', 'b']) watch(name);
+  const [a, b] = viewers.takeUnreported(one, 9);
+  assert.deepEqual([a, b], reports(true, 'a', 'b'));
+  viewers.reported(one, [b!]);
+  passMs(3000);
+  for (const name of ['a', 'b']) watch(name);
+  assert.deepEqual(viewers.takeUnreported(one, 9), [...reports(true, 'a'), ...reports(false, 'b')]);
 });

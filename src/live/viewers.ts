@@ -2,7 +2,6 @@
  * Counts viewers: the clients that requested a playlist in the last ten seconds, in total and for each playback id.
  */
 import type { PlaybackId, UserId } from '#domain/ids.ts';
-import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 
@@ -23,9 +22,6 @@ const REPORTED_EVERY_MS = 3000;
 /** The number of viewers on other nodes that are remembered. When it is exceeded, the one reported longest ago is forgotten. */
 const MAX_ELSEWHERE = 1_000_000;
 
-/** The number of streams whose new viewers are counted. */
-const MAX_COUNTED = 50_000;
-
 /** A client that requests playlists. */
 export interface Viewer {
   /** Identifies the viewer. It is short, because it is kept. */
@@ -35,6 +31,16 @@ export interface Viewer {
   /** The rendition whose playlist is requested, unless it is that of the audio. Undefined for the multivariant playlist. */
   readonly rendition?: string | undefined;
 }
+
+/** A viewer, as one node names it to another. */
+export interface ReportedViewer {
+  readonly name: string;
+  /** Whether no node has counted its view yet. */
+  readonly isNew: boolean;
+}
+
+/** What came of noting a viewer: no place was found for it, its view must be counted now, or it goes on watching. */
+export type Noted = 'refused' | 'began' | 'watching';
 
 /** The user whose viewer quota a viewer counts against. */
 export interface ViewerQuota {
@@ -47,6 +53,8 @@ interface Viewing {
   readonly playbackId: PlaybackId;
   readonly name: string;
   readonly ofUser: UserId;
+  /** Whether its view is counted, by this node or by another one. It stays so when the stream moves from one node to another. */
+  isCounted: boolean;
   /** The rendition whose playlist was requested last. */
   rendition: string | undefined;
   /** The monotonic time of the last playlist request. */
@@ -76,11 +84,6 @@ export class Viewers {
   readonly #counts = new Map<PlaybackId, number>();
   /** The number of viewers that this node serves of each rendition of a playback id. */
   readonly #ofRenditions = new Map<PlaybackId, Map<string, number>>();
-  /**
-   * How many viewers began to watch since the last call of `takeViews`. Views of other nodes' streams are dropped when there are too many,
-   * and when such a stream begins a session here, because the other node counts them.
-   */
-  readonly #views = new BoundedMap<PlaybackId, number>(MAX_COUNTED);
   readonly #places: FairSlots<string>;
   readonly #users = new Map<UserId, UserPlaces>();
   /** The viewers of each playback id that are to be reported to another node. */
@@ -118,19 +121,25 @@ export class Viewers {
 
   /**
    * Notes a playlist request.
-   * @returns false when the viewer is new and no place can be found for it; nothing is noted then
+   * @param isCountedHere whether this node counts the view: `began` is returned once then. Otherwise another node counts it when the viewer
+   *   is reported
+   * @returns `refused` when the viewer is new and no place can be found for it; nothing is noted then
    */
-  note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota): boolean {
+  note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota, isCountedHere: boolean): Noted {
     const key = `${playbackId} ${viewer.name}`;
     const now = this.#clock.monotonic();
-    const known = this.#here.get(key);
-    if (known === undefined) this.#forgetIdle();
+    let known = this.#here.get(key);
+    if (known === undefined || now - known.seenAt >= IDLE_MS) {
+      this.#forgetIdle();
+      known = undefined;
+    }
     const isPlaced = known !== undefined && now - known.placedAt < RENEWED_EVERY_MS;
-    if (!isPlaced && !this.#takePlaces(key, viewer.address, quota)) return false;
+    if (!isPlaced && !this.#takePlaces(key, viewer.address, quota)) return 'refused';
     const viewing = known ?? {
       playbackId,
       name: viewer.name,
       ofUser: quota.ofUser,
+      isCounted: this.#elsewhere.has(key),
       rendition: undefined,
       seenAt: now,
       placedAt: now,
@@ -142,48 +151,61 @@ export class Viewers {
     if (!this.#here.delete(key) && !this.#elsewhere.has(key)) this.#change(playbackId, 1);
     this.#here.set(key, viewing); // at the end, because all others have been idle for longer
     if (now - viewing.reportedAt >= REPORTED_EVERY_MS) this.#toReport(viewing);
-    return true;
+    if (!isCountedHere || viewing.isCounted) return 'watching';
+    viewing.isCounted = true;
+    return 'began';
   }
 
-  /** Notes viewers of a stream that another node serves. They are counted but take no places. */
-  noteElsewhere(playbackId: PlaybackId, names: readonly string[]): void {
+  /**
+   * Notes viewers of a stream that another node serves. They are counted but take no places.
+   * @returns how many views must be counted: those of viewers that are new to all nodes
+   */
+  noteElsewhere(playbackId: PlaybackId, reported: readonly ReportedViewer[]): number {
     this.#forgetIdle();
     const seenAt = this.#clock.monotonic();
-    for (const name of names) {
+    let views = 0;
+    for (const { name, isNew } of reported) {
       const key = `${playbackId} ${name}`;
-      if (!this.#elsewhere.delete(key) && !this.#here.has(key)) this.#change(playbackId, 1);
+      const here = this.#here.get(key);
+      if (!this.#elsewhere.delete(key)) {
+        if (isNew && !here?.isCounted) views += 1;
+        if (here === undefined) this.#change(playbackId, 1);
+        else here.isCounted = true;
+      }
       this.#elsewhere.set(key, { playbackId, seenAt });
     }
     for (const [oldest, viewing] of this.#elsewhere) {
       if (this.#elsewhere.size <= MAX_ELSEWHERE) break;
       this.#forgetElsewhere(oldest, viewing.playbackId);
     }
-  }
-
-  /** The number of viewers that began to watch a stream since the last call, on this node and others. */
-  takeViews(playbackId: PlaybackId): number {
-    const views = this.#views.get(playbackId) ?? 0;
-    this.#views.delete(playbackId);
     return views;
   }
 
   /**
-   * Hands out the names of viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have sent a
-   * request since. Each name is handed out once.
+   * Hands out the viewers to be reported to the node of the stream: new ones, and those reported some seconds ago that have sent a request
+   * since. Each is handed out once.
    */
-  takeUnreported(playbackId: PlaybackId, atMost: number): readonly string[] {
+  takeUnreported(playbackId: PlaybackId, atMost: number): readonly ReportedViewer[] {
     const unreported = this.#unreported.get(playbackId);
     if (unreported === undefined) return [];
     const reportedAt = this.#clock.monotonic();
-    const names: string[] = [];
+    const reported: ReportedViewer[] = [];
     for (const viewing of unreported) {
-      if (names.length >= atMost) break;
+      if (reported.length >= atMost) break;
       unreported.delete(viewing);
       viewing.reportedAt = reportedAt;
-      names.push(viewing.name);
+      reported.push({ name: viewing.name, isNew: !viewing.isCounted });
     }
     if (unreported.size === 0) this.#unreported.delete(playbackId);
-    return names;
+    return reported;
+  }
+
+  /** Notes that the node of the stream has got a report, and so has counted these views. */
+  reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void {
+    for (const { name } of viewers) {
+      const viewing = this.#here.get(`${playbackId} ${name}`);
+      if (viewing !== undefined) viewing.isCounted = true;
+    }
   }
 
   /** Takes a place among all viewers and one among those of the user, or neither. */
@@ -280,7 +302,6 @@ export class Viewers {
 
   #change(playbackId: PlaybackId, by: 1 | -1): void {
     const count = (this.#counts.get(playbackId) ?? 0) + by;
-    if (by === 1) this.#views.set(playbackId, (this.#views.get(playbackId) ?? 0) + 1);
     if (count > 0) this.#counts.set(playbackId, count);
     else this.#counts.delete(playbackId);
   }

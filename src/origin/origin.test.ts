@@ -51,11 +51,12 @@ async function originOf(
     watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API calls this'),
-    watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }),
+    watched: (id, viewer) => viewers.note(id, viewer, { ofUser, atMost: 0 }, true) !== 'refused',
     samples: () => undefined,
     delivered: () => {},
-    watchedElsewhere: (id, names) => viewers.noteElsewhere(id, names),
+    watchedElsewhere: (id, reported) => void viewers.noteElsewhere(id, reported),
     takeUnreported: (id, atMost) => viewers.takeUnreported(id, atMost),
+    reported: (id, reported) => viewers.reported(id, reported),
   };
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true } }); // as in `http`
   // Replaces the server's own error handler, which belongs to another folder.

@@ -59,8 +59,9 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     session: someSession(someStream(newUserId()), {}),
     node: { id: newNodeId(), url: `http://127.0.0.1:${port}` },
   });
-  // Its clock stands still, because a viewer is told again after some seconds.
-  const viewers = new Viewers(1000, { now: () => ms(0), monotonic: () => ms(0) });
+  // Its clock stands still unless a test moves it, because a viewer is told again after some seconds.
+  const time = { now: 0 };
+  const viewers = new Viewers(1000, { now: () => ms(time.now), monotonic: () => ms(time.now) });
   const live: LiveDirectory & Audience = {
     status: () => undefined,
     sessionStatus: () => undefined,
@@ -69,11 +70,12 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     watchedStream: somePublicStream,
     viewers: (id) => viewers.countOf(id),
     usageOf: () => assert.fail('only the API calls this'),
-    watched: (id, viewer, quota) => viewers.note(id, viewer, quota!),
+    watched: (id, viewer, quota) => viewers.note(id, viewer, quota!, false) !== 'refused',
     samples: () => undefined,
     delivered: () => {},
     watchedElsewhere: () => assert.fail('no node sends requests to this one'),
     takeUnreported: (id, atMost) => viewers.takeUnreported(id, atMost),
+    reported: (id, reported) => viewers.reported(id, reported),
   };
   const store = { sessions: { newest: found, byMediaPath: found }, users: { get: async () => undefined } };
   const app = fastify();
@@ -99,7 +101,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
   t.after(() => app.close());
   const isHolding = async (count: number) =>
     (await metrics.registry.metrics()).includes(`\nmillrace_held_requests_count ${count}\n`);
-  return { app, asked, isHolding };
+  return { app, asked, isHolding, time };
 }
 
 test('viewers who wait for the same playlist cause one request to its node, however each of them spells the URL', async (t) => {
@@ -148,19 +150,44 @@ test('media is fetched from its node once and whole, and each viewer gets the ra
   assert.match(String(told), /^\.[\w-]{43}$/);
 });
 
-test('a node is told about each viewer once', async (t) => {
-  const { app, asked } = await setUp(t, ({ answer }) => answer());
+test('a node is told about each viewer once, and then every three seconds that its view is counted', async (t) => {
+  const { app, asked, time } = await setUp(t, ({ answer }) => answer());
   const list = `${media}/source.m3u8`;
   const tell = async (msn: number, userAgent: string) => {
     await app.inject({ url: `${list}?_HLS_msn=${msn}`, headers: { 'user-agent': userAgent } });
-    return String(asked.at(-1)!.headers['x-millrace-viewers']).split('.')[0]!.split(',');
+    return toldIn(asked.at(-1)!);
   };
   const [first] = await tell(1, 'a');
   const [second] = await tell(2, 'b');
-  assert.equal(first!.length, 12);
+  assert.match(first!, /^\+[\w-]{12}$/);
   assert.notEqual(first, second);
   assert.deepEqual(await tell(3, 'a'), ['']);
+  time.now = 3000;
+  assert.deepEqual(await tell(4, 'a'), [first!.slice(1)]);
 });
+
+test('a viewer whom a node was told about is new again when that node has refused or not answered', async (t) => {
+  let isGone = true;
+  const { app, asked, time } = await setUp(t, ({ response, answer }) => {
+    if (isGone) response.writeHead(404).end();
+    else answer();
+  });
+  const list = `${media}/source.m3u8`;
+  const told: (string | undefined)[] = [];
+  for (const [msn, now] of [0, 3000, 6000].entries()) {
+    time.now = now;
+    if (msn === 1) isGone = false;
+    await app.inject(`${list}?_HLS_msn=${msn}`);
+    told.push(...toldIn(asked.at(-1)!));
+  }
+  const [first] = told;
+  assert.deepEqual(told, [first, first, first!.slice(1)]);
+});
+
+/** The names of viewers in a request to the owner. */
+function toldIn({ headers }: Asked): string[] {
+  return String(headers['x-millrace-viewers']).split('.')[0]!.split(',');
+}
 
 test('when the node of a stream dies, all waiting viewers are told to try again, and the next request asks the node again', async (t) => {
   const { app, asked } = await setUp(t);

@@ -36,7 +36,7 @@ export interface PeersOptions extends PeerClientOptions {
   readonly owners: Owners;
   readonly viewers: ViewerNames;
   /** Knows which viewers another node has not been told about yet. */
-  readonly audience: Pick<Audience, 'takeUnreported'>;
+  readonly audience: Pick<Audience, 'takeUnreported' | 'reported'>;
   readonly clock: Clock;
 }
 
@@ -82,10 +82,13 @@ export class Peers implements AsyncDisposable {
     let isOwn = false;
     const ask = async (signal: AbortSignal): Promise<Received> => {
       isOwn = true;
-      const names = isPlaylist ? audience.takeUnreported(playbackId, MAX_TOLD) : [];
-      const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, names) };
+      const reports = isPlaylist ? audience.takeUnreported(playbackId, MAX_TOLD) : [];
+      const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, reports) };
       try {
-        return await receive(await this.#client.get(origin, url, { headers, signal }), keptForMs);
+        const answer = await receive(await this.#client.get(origin, url, { headers, signal }), keptForMs);
+        // A node that refuses may not have the stream any more, and may not have counted anybody.
+        if (answer.status === 200) audience.reported(playbackId, reports);
+        return answer;
       } catch (error) {
         if (error instanceof MillraceError && error.code === 'node_unreachable' && !signal.aborted) {
           owners.forget(playbackId, mediaPath);

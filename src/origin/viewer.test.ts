@@ -4,14 +4,18 @@ import type { FastifyRequest } from 'fastify';
 import { Secret } from '#domain/secret.ts';
 import { VIEWERS_HEADER, ViewerNames } from './viewer.ts';
 
-test('a request whose header only a node can have made is reported as that of a node, once', () => {
+test('a request whose header only a node can have made is reported as that of a node, once, and tells which views are not counted yet', () => {
   const asked: FastifyRequest[] = [];
   const secret = new Secret('shared by all nodes');
   const viewers = new ViewerNames(secret, (request) => asked.push(request));
+  const named = [
+    { name: 'ann', isNew: true },
+    { name: 'bob', isNew: false },
+  ];
   const requestWith = (headers: object) => ({ headers }) as FastifyRequest;
-  const ofNode = requestWith(new ViewerNames(secret).header('stream', ['ann', 'bob']));
+  const ofNode = requestWith(new ViewerNames(secret).header('stream', named));
   const invented = requestWith({ [VIEWERS_HEADER]: 'ann.invented' });
-  for (const _ of [1, 2]) assert.deepEqual(viewers.told(ofNode, 'stream'), ['ann', 'bob']);
+  for (const _ of [1, 2]) assert.deepEqual(viewers.told(ofNode, 'stream'), named);
   for (const request of [invented, requestWith({})]) assert.equal(viewers.told(request, 'stream'), undefined);
   assert.deepEqual(asked, [ofNode]);
 });
@@ -26,8 +30,6 @@ test('an address that a request names for a viewer counts only when a node made 
   assert.equal(viewers.addressOf(requestWith(passedOn), 'another stream'), '192.0.2.1');
   const { [VIEWERS_HEADER]: _, ...unproved } = passedOn;
   assert.equal(viewers.addressOf(requestWith(unproved), 'stream'), '192.0.2.1');
-  assert.equal(
-    viewers.addressOf(requestWith(new ViewerNames(secret).header('stream', ['ann'])), 'stream'),
-    '192.0.2.1',
-  );
+  const ofMany = new ViewerNames(secret).header('stream', [{ name: 'ann', isNew: true }]);
+  assert.equal(viewers.addressOf(requestWith(ofMany), 'stream'), '192.0.2.1');
 });

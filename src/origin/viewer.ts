@@ -5,13 +5,18 @@
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
-import type { Viewer } from '#live/viewers.ts';
+import type { ReportedViewer, Viewer } from '#live/viewers.ts';
 
-/** The header that carries names of viewers, separated by commas, and the proof that a node made it. */
+/**
+ * The header that carries names of viewers, separated by commas, and the proof that a node made it. A `+` before a name says that the view
+ * of this viewer has not been counted yet.
+ */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
 /** The header with the address of the one viewer for whom a node passes a request on. It counts only beside {@link VIEWERS_HEADER}. */
 const ADDRESS_HEADER = 'x-millrace-viewer-address';
 
+/** Precedes the names of viewers whose views have not been counted yet. */
+const NEW = '+';
 /** Longer user agents are truncated, because the client chooses them. */
 const MAX_USER_AGENT_LENGTH = 200;
 /**
@@ -25,7 +30,7 @@ export class ViewerNames {
   readonly #secret: Secret | undefined;
   readonly #onNode: ((request: FastifyRequest) => void) | undefined;
   /** The parsed headers of requests in progress, because several steps of an answer need them. */
-  readonly #told = new WeakMap<FastifyRequest, readonly string[] | undefined>();
+  readonly #told = new WeakMap<FastifyRequest, readonly ReportedViewer[] | undefined>();
 
   /**
    * @param secret the secret of all nodes; undefined on a single server, which accepts no such header
@@ -44,35 +49,37 @@ export class ViewerNames {
   }
 
   /** The viewers that another node names in its request for this stream. Undefined when a viewer sent the request itself. */
-  told(request: FastifyRequest, playbackId: string): readonly string[] | undefined {
+  told(request: FastifyRequest, playbackId: string): readonly ReportedViewer[] | undefined {
     const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
     if (!this.#told.has(request)) {
-      const names = this.#read(header, playbackId, this.#secret);
-      this.#told.set(request, names);
-      if (names !== undefined) this.#onNode?.(request);
+      const viewers = this.#read(header, playbackId, this.#secret);
+      this.#told.set(request, viewers);
+      if (viewers !== undefined) this.#onNode?.(request);
     }
     return this.#told.get(request);
   }
 
-  #read(header: string, playbackId: string, secret: Secret): readonly string[] | undefined {
+  #read(header: string, playbackId: string, secret: Secret): readonly ReportedViewer[] | undefined {
     const [names = ''] = header.split('.', 1);
     const expected = Buffer.from(this.#sign(playbackId, names, secret));
     const given = Buffer.from(header);
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-    return names === '' ? [] : names.split(',');
+    return names === '' ? [] : names.split(',').map(readViewer);
   }
 
   /** The header that names these viewers to another node. */
-  header(playbackId: string, names: readonly string[]): Readonly<Record<string, string>> {
-    return this.#secret === undefined
-      ? {}
-      : { [VIEWERS_HEADER]: this.#sign(playbackId, names.join(','), this.#secret) };
+  header(playbackId: string, viewers: readonly ReportedViewer[]): Readonly<Record<string, string>> {
+    if (this.#secret === undefined) return {};
+    const names = viewers.map(({ name, isNew }) => (isNew ? `${NEW}${name}` : name));
+    return { [VIEWERS_HEADER]: this.#sign(playbackId, names.join(','), this.#secret) };
   }
 
   /** The headers with which a viewer's request is passed on to another node: they name the viewer and its address. */
   passingOn(request: FastifyRequest, playbackId: string): Readonly<Record<string, string>> {
-    return { ...this.header(playbackId, [this.of(request).name]), [ADDRESS_HEADER]: request.ip };
+    // The other node, which never hands the recording over, counts the view of a viewer that it does not know.
+    const { name } = this.of(request);
+    return { ...this.header(playbackId, [{ name, isNew: true }]), [ADDRESS_HEADER]: request.ip };
   }
 
   /** The address of the viewer that a request is answered for. When another node has passed it on, that is not the address of its sender. */
@@ -86,3 +93,6 @@ export class ViewerNames {
     return `${names}.${createHmac('sha256', secret.reveal()).update(`${playbackId} ${names}`).digest('base64url')}`;
   }
 }
+
+const readViewer = (text: string): ReportedViewer =>
+  text.startsWith(NEW) ? { name: text.slice(NEW.length), isNew: true } : { name: text, isNew: false };

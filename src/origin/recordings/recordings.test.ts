@@ -263,6 +263,7 @@ async function setUp(
     samples: () => undefined,
     delivered: () => {},
     takeUnreported: () => [],
+    reported: () => undefined,
   };
   const pair = signing ?? someSigningPair(userId);
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true, maxParamLength: 256 } });

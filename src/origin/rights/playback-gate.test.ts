@@ -90,6 +90,7 @@ async function setUp(
     delivered: () => {},
     watchedElsewhere: () => undefined,
     takeUnreported: () => [],
+    reported: () => undefined,
   };
   const reports: RefusalReport[] = [];
   const app = fastify({ routerOptions: { ignoreTrailingSlash: true }, trustProxy: true });
