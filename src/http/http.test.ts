@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
+import { MillraceError } from '#domain/errors.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { createHttp, listenHttp } from './http.ts';
@@ -192,14 +193,32 @@ test('closing does not wait for a request that never ends', { timeout: 120_000 }
   await Promise.all([closed, socketClosed]);
 });
 
-test('answer times are measured by route and status, except for held answers', async (t) => {
+test('answers are counted by route and status, and their times are measured except for held ones', async (t) => {
   const { http, metrics } = serverOf(t);
   http.get('/thing/:id', () => 'x');
-  http.get('/held', { config: { held: true } }, () => 'x');
-  for (const url of ['/thing/1', '/thing/2', '/held', '/nothing']) await http.inject(url);
-  const shown = await metrics.registry.getSingleMetricAsString('millrace_http_request_seconds');
-  const counts = shown.split('\n').filter((line) => line.includes('_count{'));
-  assert.deepEqual(counts, [
+  http.get('/held', { config: { held: true } }, () => {
+    throw new MillraceError('too_many_viewers', 'not now');
+  });
+  http.get('/held/media', { config: { held: true } }, (_request, reply) => {
+    reply.hijack().raw.writeHead(206).end('x');
+  });
+  for (const url of ['/thing/1', '/thing/2', '/held', '/held/media', '/nothing']) await http.inject(url);
+  const linesOf = async (metric: string, name: string) => {
+    const shown = await metrics.registry.getSingleMetricAsString(metric);
+    return shown
+      .split('\n')
+      .filter((line) => line.startsWith(`${name}{`) && !line.endsWith(' 0'))
+      .toSorted();
+  };
+  assert.deepEqual(await linesOf('millrace_http_answers_total', 'millrace_http_answers_total'), [
+    'millrace_http_answers_total{route="/held",status="503"} 1',
+    'millrace_http_answers_total{route="/held/media",status="206"} 1',
+    'millrace_http_answers_total{route="/thing/:id",status="200"} 2',
+    'millrace_http_answers_total{route="none",status="404"} 1',
+  ]);
+  const failures = await metrics.registry.getSingleMetricAsString('millrace_http_answers_total');
+  assert.match(failures, /\{route="\/thing\/:id",status="503"\} 0/, 'the first failure is an increase');
+  assert.deepEqual(await linesOf('millrace_http_request_seconds', 'millrace_http_request_seconds_count'), [
     'millrace_http_request_seconds_count{route="/thing/:id",status="200"} 2',
     'millrace_http_request_seconds_count{route="none",status="404"} 1',
   ]);

@@ -108,6 +108,22 @@ test('HTTP/2 and HTTP/1.1 are served on one port, with the same headers and ids'
   assert.match(counted, /_count{route="\/healthz",status="200"} 2$/m);
 });
 
+test('a request whose client leaves before there is an answer is not counted as an answer', async (t) => {
+  const server = await serverOf(t);
+  const { promise: held, resolve } = Promise.withResolvers<EventEmitter>();
+  server.http.get('/held', { config: { held: true } }, (_request, reply) => {
+    resolve(reply.raw);
+    return new Promise(() => {});
+  });
+  await server.listen();
+  const stream = server.http2().request({ ':path': '/held' }).on('error', () => {});
+  const closed = closeOf(await held);
+  stream.close();
+  await closed;
+  const counted = await server.metrics.registry.getSingleMetricAsString('millrace_http_answers_total');
+  assert.doesNotMatch(counted, /held.* [1-9]/);
+});
+
 test('a route sees https and the host, whatever the version', async (t) => {
   const server = await serverOf(t);
   server.http.get('/url', ({ protocol, host, ip }) => ({ protocol, host, ip }));

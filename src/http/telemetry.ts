@@ -2,6 +2,7 @@
  * Metrics of the HTTP server.
  */
 import type { FastifyInstance, onResponseHookHandler } from 'fastify';
+import type { Count } from '#telemetry/counts.ts';
 import type { DurationObserver } from '#telemetry/durations.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 
@@ -12,28 +13,48 @@ declare module 'fastify' {
   }
 }
 
-/** Measures the time of every answer, except on `held` routes, by route pattern and status. Never by path, because paths contain ids. */
+/** The statuses that alerts look for. They are counted from 0, because Prometheus sees an increase only of a series that was there before. */
+const FAILURES = [500, 503];
+
+/** What is measured of the answers of one route with one status. */
+interface Measured {
+  readonly count: Count;
+  /** Undefined where answers may be held. */
+  readonly time: DurationObserver | undefined;
+}
+
+/**
+ * Counts every answer, and measures its time except on `held` routes, by route pattern and status. Never by path, because paths contain
+ * ids. A request whose client left before its answer began is not counted.
+ */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
   /** Makes the hook of one route. */
-  const observing = (url: string): onResponseHookHandler => {
+  const observing = (url: string, isHeld: boolean): onResponseHookHandler => {
     // Looking labels up costs more than observing.
-    const observers = new Map<number, DurationObserver>();
+    const statuses = new Map<number, Measured>();
+    const measuredOf = (status: number): Measured => {
+      const labels = [url, String(status)] as const;
+      const time = isHeld ? undefined : metrics.httpSeconds.labels(...labels);
+      const measured = { count: metrics.httpAnswers.labels(...labels), time };
+      statuses.set(status, measured);
+      return measured;
+    };
+    for (const status of FAILURES) metrics.httpAnswers.labels(url, String(status));
     return (_request, reply, done) => {
-      const status = reply.statusCode;
-      let observer = observers.get(status);
-      if (observer === undefined) {
-        observer = metrics.httpSeconds.labels(url, String(status));
-        observers.set(status, observer);
+      // With HTTP/2 a response also finishes when its client has left.
+      if (reply.raw.headersSent) {
+        const { count, time } = statuses.get(reply.statusCode) ?? measuredOf(reply.statusCode);
+        count.inc();
+        time?.observe(reply.elapsedTime / 1000);
       }
-      observer.observe(reply.elapsedTime / 1000);
       done();
     };
   };
   // Each route has a hook of its own, because Fastify makes an object of a dozen fields when a request is asked for its route.
   http.addHook('onRoute', (route) => {
-    if (!route.config?.held) route.onResponse = [...[route.onResponse ?? []].flat(), observing(route.url)];
+    route.onResponse = [...[route.onResponse ?? []].flat(), observing(route.url, route.config?.held === true)];
   });
-  const observeUnknownPath = observing('none');
+  const observeUnknownPath = observing('none', false);
   http.addHook('onResponse', function (request, reply, done) {
     if (request.is404) observeUnknownPath.call(this, request, reply, done);
     else done();

@@ -8,13 +8,17 @@ import { showing } from './shown-stacks.ts';
 /** How many kinds are logged. There is one for each place in the code that fails, so further kinds are only counted. */
 const MAX_KINDS = 100;
 
-/** Where an error was caught. It is a label of the metric. */
-export type ErrorPlace =
-  | 'ingest' // while handling what a publisher sent
-  | 'session' // in the session's own work: its pacer, its state, its end
-  | 'transcoder' // while handling what a transcoder produced
-  | 'retire' // while releasing a session that has ended
-  | 'process'; // by the process's last handler, because nothing else caught it
+/** Where errors are caught. Each is a value of the metric's label. */
+const ERROR_PLACES = [
+  'ingest', // while handling what a publisher sent
+  'session', // in the session's own work: its pacer, its state, its end
+  'transcoder', // while handling what a transcoder produced
+  'retire', // while releasing a session that has ended
+  'process', // by the process's last handler, because nothing else caught it
+] as const;
+
+/** Where an error was caught. */
+export type ErrorPlace = (typeof ERROR_PLACES)[number];
 
 /** Counts and logs internal errors. The caller decides what happens to the work that an error interrupted. */
 export class InternalErrors {
@@ -25,6 +29,8 @@ export class InternalErrors {
   constructor({ logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'internalErrors'> }) {
     this.#logger = logger;
     this.#metrics = metrics;
+    // Prometheus sees an increase only of a series that was there before.
+    for (const where of ERROR_PLACES) metrics.internalErrors.inc({ where }, 0);
   }
 
   /** Counts an error, and logs the first of its kind with its stack. Errors are of one kind when the same line threw them. Never throws. */

@@ -2,6 +2,7 @@
  * Every metric, named once (`millrace_<what>_<unit>`), in Prometheus' text format.
  */
 import { Counter, collectDefaultMetrics, Gauge, type GaugeConfiguration, Histogram, Registry } from 'prom-client';
+import { Counts } from './counts.ts';
 import { Durations } from './durations.ts';
 
 /**
@@ -129,6 +130,12 @@ export function createMetrics() {
       name: 'millrace_tls_certificate_expiry_timestamp_seconds',
       help: 'Unix time at which the TLS certificate in use expires',
       labelNames: ['file'],
+      registers,
+    }),
+    httpAnswers: new Counts({
+      name: 'millrace_http_answers_total',
+      help: 'Answers to HTTP requests, those to viewers included',
+      labelNames: ['route', 'status'],
       registers,
     }),
     httpSeconds: new Durations({

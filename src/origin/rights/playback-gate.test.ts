@@ -552,6 +552,8 @@ test('tokens from a network with too many wrong ones are not verified, while its
   assert.equal((await fixture.get(`${fixture.index}?jwt=${fixture.token}`, from('198.51.100.1'))).status, 200);
   assert.equal((await fixture.get(playlist, from('198.51.100.1'))).status, 200);
   assert.equal((await fixture.get(`${fixture.index}?jwt=${fresh}`, from('203.0.113.1'))).status, 200);
+  await fixture.app.close();
+  assert.deepEqual(fixture.reports[0]?.reasons, { wrong_signature: 120, too_many_attempts: 11 });
 });
 
 test('another node is answered without a check, and nobody can pass for a node', async (t) => {

@@ -6,7 +6,7 @@
  * its addresses can be learned only from playlists.
  */
 import type { FastifyRequest } from 'fastify';
-import { MillraceError } from '#domain/errors.ts';
+import { type ErrorCode, MillraceError } from '#domain/errors.ts';
 import type { MediaPath, PlaybackId } from '#domain/ids.ts';
 import { isOwnerToken, type OwnerClaim, OwnerTokens } from '#domain/owner-token.ts';
 import { isRestricted, type PlaybackPolicy, type RefusalReason } from '#domain/playback-policy.ts';
@@ -65,6 +65,11 @@ const SENTENCES: Readonly<Partial<Record<RefusalReason, string>>> = {
   expired: 'The playback token has expired; get a new one where you got this one.',
   early: 'The playback token is not valid yet; try again when its time has come.',
   origin_not_allowed: 'The owner of this stream does not allow this page to play it.',
+};
+/** The reasons of refusals that a check throws. */
+const REASONS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, RefusalReason>>> = {
+  playback_check_failed: 'webhook_failed',
+  too_many_attempts: 'too_many_attempts',
 };
 const NO_RIGHT = 'This playback token or access key gives no right to watch this stream.';
 
@@ -223,7 +228,8 @@ export class PlaybackGate {
     }
     const { token } = credentialsOf(request);
     if (token === undefined) throw this.#refused(stream, 'no_credentials');
-    const verdict = await this.#tokens.judge(token, { playbackIds: tokensFor, keys, address: request.ip });
+    const judging = this.#tokens.judge(token, { playbackIds: tokensFor, keys, address: request.ip });
+    const verdict = await this.#noting(stream, judging);
     if (!verdict.good) throw this.#refused(stream, verdict.fault);
     const { keyId, expiresAtMs } = verdict;
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { keyId, expiresAtMs }) };
@@ -236,19 +242,25 @@ export class PlaybackGate {
       contents !== undefined && 'accessKey' in contents ? contents.accessKey : credentialsOf(request).accessKey;
     if (accessKey === undefined) throw this.#refused(stream, 'no_credentials');
     if (accessKey.length > MAX_ACCESS_KEY_LENGTH) throw this.#refused(stream, 'malformed');
-    const isAllowed = await this.#calls
-      .allows({ stream, playbackId: callsFor, policy, accessKey }, request.ip)
-      .catch((error: unknown) => {
-        if (error instanceof MillraceError && error.code === 'playback_check_failed')
-          this.#options.onRefused(stream, 'webhook_failed');
-        throw error;
-      });
+    const asking = this.#calls.allows({ stream, playbackId: callsFor, policy, accessKey }, request.ip);
+    const isAllowed = await this.#noting(stream, asking);
     if (!isAllowed) throw this.#refused(stream, 'refused_by_webhook');
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { accessKey }) };
   }
 
   #contentsOf({ playbackId, ticket }: Ticketed): TicketContents | undefined {
     return ticket === undefined ? undefined : this.#tickets.open(playbackId, ticket);
+  }
+
+  /** Waits for a check, and notes the refusal when it ends with an error. */
+  async #noting<Verdict>(stream: WatchedStream, check: Promise<Verdict>): Promise<Verdict> {
+    try {
+      return await check;
+    } catch (error) {
+      const reason = error instanceof MillraceError ? REASONS_OF_ERRORS[error.code] : undefined;
+      if (reason !== undefined) this.#options.onRefused(stream, reason);
+      throw error;
+    }
   }
 
   #refused(stream: WatchedStream, reason: RefusalReason): MillraceError {
