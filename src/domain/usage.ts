@@ -11,8 +11,8 @@ export const USAGE_COUNTERS = [
   'transcodedMs', // media of all renditions that were made
   'transcodedBytes',
   'deliveredBytes', // media that this service sent to players and caches
-  'views', // viewers that began to watch
-  'watchedMs',
+  'views', // viewers that began to watch a stream or a recording of it
+  'watchedMs', // of present viewers of live streams, and of the segments of recordings that were sent
 ] as const;
 
 /** One of {@link USAGE_COUNTERS}. */

@@ -116,7 +116,10 @@ test('a request whose client leaves before there is an answer is not counted as 
     return new Promise(() => {});
   });
   await server.listen();
-  const stream = server.http2().request({ ':path': '/held' }).on('error', () => {});
+  const stream = server
+    .http2()
+    .request({ ':path': '/held' })
+    .on('error', () => {});
   const closed = closeOf(await held);
   stream.close();
   await closed;

@@ -83,9 +83,11 @@ export interface Audience {
   /**
    * Notes a playlist request.
    * @param quota the quota of the stream's user; left out if the stream runs on this node, which then knows it
+   * @param viewOf the stream whose usage has another view if the viewer is new. Without it, the view is counted by the node that the viewer
+   *   is reported to; without `quota`, by this one
    * @returns false when the viewer is new and no place can be found for it
    */
-  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean;
+  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota, viewOf?: PlaybackId): boolean;
   /** Notes that another node has served these viewers of a stream, and counts the views of those that are new. */
   watchedElsewhere(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void;
   /**
@@ -95,6 +97,9 @@ export interface Audience {
   takeUnreported(playbackId: PlaybackId, atMost: number): readonly ReportedViewer[];
   /** Notes that the stream's own node has got a report, and so has counted these views. */
   reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void;
-  /** Notes that media was sent to a viewer or a cache. */
-  delivered(playbackId: PlaybackId, sizeBytes: number): void;
+  /**
+   * Notes that media was sent to a viewer or a cache.
+   * @param watchedMs how much of a recording it was. Viewers of live streams are counted for as long as they are present
+   */
+  delivered(playbackId: PlaybackId, sizeBytes: number, watchedMs?: number): void;
 }

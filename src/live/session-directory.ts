@@ -82,15 +82,16 @@ export class SessionDirectory implements LiveDirectory, Audience {
     };
   }
 
-  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota): boolean {
+  watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota, viewOf?: PlaybackId): boolean {
     const { sessions, viewers } = this.#options;
     const session = sessions.newestOf(playbackId);
     const counted = quota ?? this.#viewerQuotaOf(session);
     if (counted === undefined) return true;
     // A view is counted where the stream runs when the viewer comes, and nowhere again when the stream moves.
-    const noted = viewers.note(playbackId, viewer, counted, quota === undefined);
+    const countedFor = quota === undefined ? playbackId : viewOf;
+    const noted = viewers.note(playbackId, viewer, counted, countedFor !== undefined);
     if (noted === 'refused') return false;
-    if (noted === 'began') this.#countViews(playbackId, 1);
+    if (noted === 'began' && countedFor !== undefined) this.#countViews(countedFor, 1);
     session?.watchedBy(viewers.countOf(playbackId));
     return true;
   }
@@ -110,9 +111,9 @@ export class SessionDirectory implements LiveDirectory, Audience {
     this.#options.viewers.reported(playbackId, viewers);
   }
 
-  delivered(playbackId: PlaybackId, sizeBytes: number): void {
+  delivered(playbackId: PlaybackId, sizeBytes: number, watchedMs = 0): void {
     const { usage, clock } = this.#options;
-    usage.count(playbackId, { deliveredBytes: sizeBytes }, clock.now());
+    usage.count(playbackId, { deliveredBytes: sizeBytes, watchedMs }, clock.now());
   }
 
   samples(sessionId: SessionId): readonly HealthSample[] | undefined {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock, test } from 'node:test';
-import { newPlaybackId, newUserId } from '#domain/ids.ts';
+import { newPlaybackId, newUserId, type PlaybackId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import { newStreamKey } from '#domain/secret.ts';
@@ -717,6 +717,24 @@ test('the views of viewers who stay while the stream moves from node to node are
   watch(second, 'b', first, 'a');
   watch(second, 'bc', first, 'a');
   assert.deepEqual([viewsOf(first), viewsOf(second)], [0, 2], 'c came back after ten seconds');
+});
+
+test('a replay adds a view to the usage of its stream when it begins, and its viewers are not those of the stream', () => {
+  const world = setUp();
+  const { playbackId, userId } = newStream();
+  const replay = newPlaybackId();
+  const { directory, usage } = world.registry;
+  const watch = (viewOf?: PlaybackId) =>
+    directory.watched(replay, { name: 'a', address: '10.0.0.1' }, { ofUser: userId, atMost: 0 }, viewOf);
+  const views = () => usage.take().map((each) => [each.playbackId, each.counts.views]);
+  watch();
+  assert.deepEqual(views(), []);
+  for (const viewOf of [playbackId, undefined, playbackId]) watch(viewOf);
+  assert.deepEqual(views(), [[playbackId, 1]]);
+  assert.deepEqual([directory.viewers(playbackId), directory.viewers(replay)], [0, 1]);
+  directory.delivered(playbackId, 1000, 1800.5);
+  const [hour] = usage.take();
+  assert.deepEqual([hour?.counts.deliveredBytes, hour?.counts.watchedMs], [1000, 1800]);
 });
 
 test("a viewer beyond the quota of the stream's user is refused, and present viewers go on watching", async () => {

@@ -6,7 +6,14 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { PlaybackId } from '#domain/ids.ts';
-import { HOUR_MS, type HourOfUsage, NO_USAGE, USAGE_COUNTERS, type UsageCounter, type UsageCounts } from '#domain/usage.ts';
+import {
+  HOUR_MS,
+  type HourOfUsage,
+  NO_USAGE,
+  USAGE_COUNTERS,
+  type UsageCounter,
+  type UsageCounts,
+} from '#domain/usage.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 
 /**

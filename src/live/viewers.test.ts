@@ -176,8 +176,7 @@ test('the view of a viewer is counted once, at the first request for which this 
 
 test('a viewer that another node has counted is counted neither when it is reported nor when it comes to this node', () => {
   const { viewers } = viewersOf(10);
-  const note = (name: string) =>
-    viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, true);
+  const note = (name: string) => viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, true);
   assert.equal(viewers.noteElsewhere(one, [...reports(true, 'a', 'b'), ...reports(false, 'c')]), 2);
   assert.equal(viewers.noteElsewhere(one, reports(true, 'a', 'b', 'c')), 0, 'all are known');
   assert.deepEqual(['a', 'c', 'd'].map(note), ['watching', 'watching', 'began']);
@@ -187,8 +186,7 @@ test('a viewer that another node has counted is counted neither when it is repor
 
 test('a viewer is reported as new until the node of the stream has got a report', () => {
   const { viewers, passMs } = viewersOf(10);
-  const watch = (name: string) =>
-    viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, false);
+  const watch = (name: string) => viewers.note(one, { name, address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, false);
   for (const name of ['a', 'b']) watch(name);
   const [a, b] = viewers.takeUnreported(one, 9);
   assert.deepEqual([a, b], reports(true, 'a', 'b'));

@@ -76,12 +76,22 @@ function writeInTurn(
       response.end();
       return;
     }
-    const { length } = slice.value;
-    // When a viewer has left, this is called for slices that were not sent, too, without an error.
-    const wasSent = onSent && ((error?: Error | null) => !error && !hasLeft(response) && onSent(length));
-    if (!response.write(slice.value, wasSent)) break;
+    if (!writeSlice(response, slice.value, onSent)) break;
   }
   response.once('drain', () => writeInTurn(response, slices, onSent));
+}
+
+/**
+ * Writes a part of a body.
+ * @param onSent called with its size when it was sent
+ * @returns false when the next part must wait for `drain`
+ */
+export function writeSlice(response: ServerResponse, slice: Uint8Array, onSent?: (sizeBytes: number) => void): boolean {
+  if (onSent === undefined) return response.write(slice);
+  // When a viewer has left, this is called for slices that were not sent, too, without an error.
+  return response.write(slice, (error) => {
+    if (!error && !hasLeft(response)) onSent(slice.length);
+  });
 }
 
 const sizeOf = (pieces: readonly Uint8Array[]): number => pieces.reduce((sum, { length }) => sum + length, 0);

@@ -309,20 +309,24 @@ class OpenRecording implements Recorded {
     const init = rendition.data.inits.find(({ number }) => name === recordedInitName(number));
     const isFinal = this.hasEnded;
     if (init !== undefined) {
-      return { ...bytesSource(init.bytes), contentType, etag: `${name}-${crc32(init.bytes).toString(16)}`, isFinal };
+      const etag = `${name}-${crc32(init.bytes).toString(16)}`;
+      return { ...bytesSource(init.bytes), contentType, etag, isFinal, durationMs: 0 };
     }
     const number = Number.parseInt(name, 10);
     if (name !== recordedSegmentName(number) || !isListed(rendition, number)) return undefined;
     const span = playlistSpan(index, excerpt);
     if (span === undefined || number < span.first || number > span.last) return undefined;
     const segment = rendition.segments.at(rendition.segments.indexOf(number));
-    if (segment === undefined) return { ...bytesSource(EMPTY_SEGMENT), contentType, etag: `${name}-gap`, isFinal };
-    const { volume, offset, sizeBytes } = segment;
+    if (segment === undefined) {
+      return { ...bytesSource(EMPTY_SEGMENT), contentType, etag: `${name}-gap`, isFinal, durationMs: 0 };
+    }
+    const { volume, offset, sizeBytes, durationS } = segment;
     return {
       ...this.#fileSource(volumeName(id, volume), offset, sizeBytes),
       contentType,
       etag: `${name}-${volume}-${offset}-${sizeBytes}`,
       isFinal: isFinal || volume + OPEN_PERIODS <= newestVolume(index),
+      durationMs: durationS * 1000,
     };
   }
 

@@ -140,6 +140,10 @@ describe('a recording that runs', () => {
       const names = ['0.m4s', '9.m4s', '12.m4s', '16.m4s', 'init-0.mp4'];
       const media = await Promise.all(names.map((name) => recording.media('source', name, {})));
       assert.equal(new Set(media.map((each) => each?.etag)).size, names.length);
+      assert.deepEqual(
+        media.map((each) => each?.durationMs),
+        [2000, 2000, 2000, 2000, 0],
+      );
       return media.map((each) => each?.isFinal);
     };
     assert.deepEqual(await finalsOf(), [true, true, false, false, false]);

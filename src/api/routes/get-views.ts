@@ -27,7 +27,7 @@ const ALL_TIME_MS = Number.MAX_SAFE_INTEGER;
 const totalSchema = {
   operationId: 'getPublicViewership',
   summary: 'Count all views of a stream',
-  description: 'Numbers are up to a minute old.',
+  description: 'Views of recordings and clips are views of their stream. Numbers are up to a minute old.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   params: Type.Object({
@@ -59,7 +59,7 @@ const schema = {
   operationId: 'getViewership',
   summary: 'Count views over time',
   description:
-    'Sums the views of all your streams, or of the one that `playbackId` names. Without `from`, it sums those of the last 30 days. Numbers are up to a minute old.',
+    'Sums the views of all your streams, or of the one that `playbackId` names, and of their recordings and clips. Without `from`, it sums those of the last 30 days. Numbers are up to a minute old.',
   tags: ['viewers'],
   security: [{ apiKey: [] }],
   querystring: Type.Object({

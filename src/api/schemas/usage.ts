@@ -18,12 +18,16 @@ export const UsageSumSchema = Type.Object(
     transcodedBytes: Type.Integer(),
     deliveredBytes: Type.Integer({
       description:
-        'Bytes of segments and parts that the servers sent. Bytes that were sent by a cache in front of them are not included.',
+        'Bytes of media that the servers sent: of live segments and parts, and of recordings, clips and their MP4s. Bytes that were sent by a cache in front of them, or by the bucket, are not included.',
     }),
     views: Type.Integer({
-      description: 'How many viewers began to watch. One that comes back after more than 10 seconds counts again.',
+      description:
+        'How many viewers began to watch the stream, or one of its recordings and clips. One that comes back after more than 10 seconds counts again.',
     }),
-    watchedMinutes: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+    watchedMinutes: Type.Number({
+      description:
+        'Minutes that all viewers watched together: as long as they were present at the live stream, and what they loaded of recordings and clips. MP4s do not count.',
+    }),
   },
   {
     $id: 'UsageSum',
@@ -49,7 +53,7 @@ export const UsageSumSchema = Type.Object(
 export const UsageMetricSchema = Type.Object(
   {
     UserID: Type.String({ format: 'uuid' }),
-    DeliveryUsageMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+    DeliveryUsageMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
     TotalUsageMins: Type.Number({ description: 'Minutes of media of all renditions that were made.' }),
     StorageUsageMins: Type.Optional(
       Type.Number({
@@ -71,8 +75,8 @@ export const ViewershipMetricSchema = Type.Object(
     timestamp: Type.Optional(
       Type.Integer({ description: `When the span begins, in ${MILLISECONDS}. Present with \`timeStep\`.` }),
     ),
-    viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
-    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+    viewCount: Type.Integer({ description: 'How many viewers began to watch, replays included.' }),
+    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
   },
   {
     $id: 'ViewershipMetric',
@@ -84,8 +88,8 @@ export const ViewershipMetricSchema = Type.Object(
 export const TotalViewsSchema = Type.Object(
   {
     playbackId: Type.String(),
-    viewCount: Type.Integer({ description: 'How many viewers began to watch.' }),
-    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together.' }),
+    viewCount: Type.Integer({ description: 'How many viewers began to watch, replays included.' }),
+    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
   },
   { $id: 'TotalViews', examples: [{ playbackId: PLAYBACK_ID, viewCount: 214, playtimeMins: 7311.2 }] },
 );

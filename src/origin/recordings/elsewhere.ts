@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { Agent } from 'undici';
 import { unreachableNode } from '#origin/peer-client.ts';
 import { pageOriginOf } from '#origin/rights/page-origin.ts';
-import { sendStream } from './send-bytes.ts';
+import { MS_PER_BYTE_HEADER, type OnSent, sendStream } from './send-bytes.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
 /**
@@ -64,6 +64,7 @@ export class RecordingsElsewhere implements AsyncDisposable {
    * Passes a request on, and its answer back.
    * @param origin the URL of the node's HTTP interface, without a path
    * @param added headers that tell the other node which node and which viewer ask
+   * @param delivers makes the function that notes bytes of media when they were sent. Undefined for a file that is not media
    * @throws {MillraceError} `node_unreachable` when there is no answer; the signal's reason
    */
   async pass(
@@ -73,7 +74,14 @@ export class RecordingsElsewhere implements AsyncDisposable {
       added,
       signal,
       inTurn,
-    }: { origin: string; added: Readonly<Record<string, string>>; signal: AbortSignal; inTurn: InTurn },
+      delivers,
+    }: {
+      origin: string;
+      added: Readonly<Record<string, string>>;
+      signal: AbortSignal;
+      inTurn: InTurn;
+      delivers: ((msPerByte: number) => OnSent | undefined) | undefined;
+    },
   ): Promise<FastifyReply> {
     const { raw, headers } = reply.request;
     const { pathname, search } = new URL(raw.url ?? '/', 'http://here');
@@ -94,7 +102,9 @@ export class RecordingsElsewhere implements AsyncDisposable {
           throw unreachableNode(error);
         }),
     );
-    return await sendStream(reply, answer.statusCode, pick(answer.headers, PASSED_BACK), answer.body, signal);
+    const { statusCode, headers: answered, body } = answer;
+    const onSent = statusCode < 300 ? delivers?.(Number(answered[MS_PER_BYTE_HEADER]) || 0) : undefined;
+    return await sendStream(reply, statusCode, pick(answered, PASSED_BACK), body, signal, onSent);
   }
 
   /** Aborts every request in progress. */

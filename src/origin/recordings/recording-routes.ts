@@ -14,6 +14,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isMediaPath, type UserId } from '#domain/ids.ts';
 import { isRestricted } from '#domain/playback-policy.ts';
+import { AUDIO_RENDITION } from '#domain/profile.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { acceptsGzip } from '#http/accept.ts';
@@ -25,11 +26,11 @@ import { HELD, type OriginContext } from '#origin/origin-context.ts';
 import { isResourceName, isSealed } from '#origin/resource-name.ts';
 import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
 import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
-import type { Excerpt, Library, MovieViewer, Recorded } from '#recording/recording.ts';
+import type { Excerpt, Library, MovieViewer, Recorded, RecordedMedia } from '#recording/recording.ts';
 import type { InTurn, RecordingsElsewhere } from './elsewhere.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
 import type { FoundRecording, Recordings } from './recordings.ts';
-import { sendFile } from './send-bytes.ts';
+import { type OnSent, sendFile } from './send-bytes.ts';
 import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
 
 /** The most answers that may be read from disks and object stores at the same time. */
@@ -169,13 +170,14 @@ class RecordingAnswers {
     // Public streams need no ticket.
     if (ticket !== undefined && !admission.restricted) throw gone();
     const isPlaylist = file.type === 'multivariant' || file.type === 'playlist';
-    if (isPlaylist && !(await this.#noteViewer(request, found)) && file.type === 'multivariant') {
+    const isStart = file.type === 'multivariant';
+    if (isPlaylist && !(await this.#noteViewer(request, found, isStart)) && isStart) {
       throw new MillraceError('too_many_viewers', 'This recording has reached its limit of viewers; try again soon.', {
         retryAfterS: 5,
       });
     }
     const isMade = !isPlaylist || parseSpanOf(request) !== undefined;
-    return await this.#read(reply, found, isMade, async (opened) => {
+    return await this.#read(reply, found, { isMade, isMedia: file.type === 'mp4' }, async (opened) => {
       const { recorded } = opened;
       const excerpt = excerptOf(found.asset);
       const urlSpan = parseSpanOf(request);
@@ -203,7 +205,7 @@ class RecordingAnswers {
       throw ownersOnly();
     }
     const isPrivate = isOwnersOnly || (proof !== undefined && !isRestricted(subject.stream.playbackPolicy));
-    return await this.#read(reply, found, false, async ({ recorded, signal }) => {
+    return await this.#read(reply, found, { isMade: false, isMedia: true }, async ({ recorded, signal }) => {
       const media = await recorded.media(rendition, name, excerptOf(asset));
       if (media === undefined) throw gone();
       const folder = proof === undefined ? rendition : `s/${proof}/${rendition}`;
@@ -216,8 +218,26 @@ class RecordingAnswers {
             this.#context.cacheControl(media.isFinal ? 'recorded_media' : 'recorded_file'),
           );
       const { contentType, etag } = media;
-      return await sendFile(reply, media, { contentType, cacheControl, etag: `"${etag}"` }, signal);
+      const msPerByte = watchedMsOf(found, recorded, rendition, media) / Math.max(1, media.sizeBytes);
+      const onSent = this.#delivers(request, found, msPerByte);
+      const told = onSent === undefined ? msPerByte : undefined;
+      const headers = { contentType, cacheControl, etag: `"${etag}"`, msPerByte: told };
+      return await sendFile(reply, media, headers, signal, onSent);
     });
+  }
+
+  /**
+   * Makes the function that notes bytes of media that were sent: in the usage of the stream, which is kept even when the stream is deleted.
+   * Undefined when another node asks, which notes them itself.
+   */
+  #delivers(
+    request: FastifyRequest,
+    { subject, streamPlaybackId }: FoundRecording,
+    msPerByte: number,
+  ): OnSent | undefined {
+    const { audience, viewers } = this.#context;
+    if (viewers.told(request, subject.playbackId) !== undefined) return undefined;
+    return (sizeBytes) => audience.delivered(streamPlaybackId, sizeBytes, sizeBytes * msPerByte);
   }
 
   async #find(request: FastifyRequest, path: string): Promise<FoundRecording> {
@@ -243,38 +263,46 @@ class RecordingAnswers {
   }
 
   /** Whether only the owner may watch for now, so that no cache may keep what the owner gets. */
-  #isForOwner({ asset, recording }: FoundRecording): boolean {
-    return !this.#options.dvr && asset.kind !== 'clip' && recording.phase === 'recording';
+  #isForOwner(found: FoundRecording): boolean {
+    return !this.#options.dvr && isRunning(found);
   }
 
   /**
    * Counts the sender of a playlist request as a viewer: of the stream while it is recorded, and afterwards of the recording.
+   *
+   * The view of a replay is counted by the node that the viewer asks, when it begins with the multivariant playlist: players load the others
+   * once, and again minutes later when they change the rendition.
    * @returns false when the owner's limit of viewers is reached
    */
-  async #noteViewer(request: FastifyRequest, found: FoundRecording): Promise<boolean> {
-    const { asset, recording, subject, streamPlaybackId } = found;
+  async #noteViewer(request: FastifyRequest, found: FoundRecording, isStart: boolean): Promise<boolean> {
+    const { asset, subject, streamPlaybackId, origin } = found;
     const { audience, viewers } = this.#context;
-    const playbackId = recording.phase === 'recording' ? streamPlaybackId : asset.playbackId;
+    const isLive = isRunning(found);
+    const playbackId = isLive ? streamPlaybackId : asset.playbackId;
     const told = viewers.told(request, subject.playbackId);
     if (told !== undefined) {
-      audience.watchedElsewhere(playbackId, told);
+      audience.watchedElsewhere(playbackId, isLive ? told : told.map(({ name }) => ({ name, isNew: false })));
       return true;
     }
     const atMost = await this.#options.recordings.viewersAtMost(asset.userId);
-    return audience.watched(playbackId, viewers.of(request), { ofUser: asset.userId, atMost });
+    const isCountedHere = isLive ? origin === undefined : isStart;
+    const viewOf = isCountedHere ? streamPlaybackId : undefined;
+    return audience.watched(playbackId, viewers.of(request), { ofUser: asset.userId, atMost }, viewOf);
   }
 
   /**
    * Opens a recording and answers from it, or passes the request on to the node that has it. The number of answers at a time is limited.
-   * @param isMade whether the answer must be made first, such as a picture or the head of an MP4. Networks take turns for that
+   * @param what.isMade whether the answer must be made first, such as a picture or the head of an MP4. Networks take turns for that
+   * @param what.isMedia whether its bytes are media, which count in the usage
    */
   async #read(
     reply: FastifyReply,
-    { origin, recording, subject }: FoundRecording,
-    isMade: boolean,
+    found: FoundRecording,
+    { isMade, isMedia }: { readonly isMade: boolean; readonly isMedia: boolean },
     answer: (opened: Opened) => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
     const { request } = reply;
+    const { origin, recording, subject } = found;
     const { viewers } = this.#context;
     const { elsewhere, library } = this.#options;
     const isNode = viewers.told(request, subject.playbackId) !== undefined;
@@ -286,7 +314,8 @@ class RecordingAnswers {
         const added = viewers.passingOn(request, subject.playbackId);
         // The other node has few places for the requests of this node, so the networks of its viewers take turns here.
         const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(address, ask, signal) : ask());
-        return await elsewhere.pass(reply, { origin, added, signal, inTurn });
+        const delivers = isMedia ? (msPerByte: number) => this.#delivers(request, found, msPerByte) : undefined;
+        return await elsewhere.pass(reply, { origin, added, signal, inTurn, delivers });
       }
       const recorded = await library.open(recording.path, recording.isStored, address);
       if (recorded === undefined) throw gone();
@@ -378,7 +407,7 @@ class RecordingAnswers {
   }
 
   async #sendMp4(reading: Reading, rendition: string, name: string): Promise<FastifyReply> {
-    const { reply, signal, address, recorded, span, isSpanInUrl } = reading;
+    const { reply, signal, address, found, recorded, span, isSpanInUrl } = reading;
     const end = recorded.mp4End(rendition);
     const query = reply.request.query as Readonly<Record<string, unknown>>;
     if (recorded.isRunning && (span.untilMs === undefined || end === undefined || span.untilMs > end)) {
@@ -401,8 +430,10 @@ class RecordingAnswers {
       etag: `"${file.etag}"`,
       disposition: typeof download === 'string' ? saveAs(download, rendition, isAudio ? '.m4a' : '.mp4') : undefined,
     };
+    // Nobody knows whether an MP4 is watched or kept, so it counts in bytes only.
+    const onSent = this.#delivers(reply.request, found, 0);
     using withdrawn = this.#withdrawal(reading);
-    return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost, withdrawn.signal]));
+    return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost, withdrawn.signal]), onSent);
   }
 
   /** Has a signal that aborts within seconds once the recording is deleted, or its stream or its user is suspended. */
@@ -495,6 +526,24 @@ class RecordingAnswers {
     this.#etags.set(answer, etag);
     return etag;
   }
+}
+
+/** Whether it is a recording that still grows, whose viewers are viewers of the stream. A clip of it is a video of its own. */
+const isRunning = ({ asset, recording }: FoundRecording): boolean =>
+  asset.kind !== 'clip' && recording.phase === 'recording';
+
+/**
+ * How much a viewer has watched who gets this media of a replay. 0 for the audio beside video, which every player loads, too, and while the
+ * recording runs, because its viewers are counted as those of the stream.
+ */
+function watchedMsOf(
+  found: FoundRecording,
+  { extent }: Recorded,
+  rendition: string,
+  { durationMs }: RecordedMedia,
+): number {
+  const isBeside = rendition === AUDIO_RENDITION && extent.tracks.some(({ kind }) => kind === 'video');
+  return isBeside || isRunning(found) ? 0 : durationMs;
 }
 
 /** Whether a request has an API key or a token of the owner of a recording. @throws {MillraceError} `store_unavailable` */

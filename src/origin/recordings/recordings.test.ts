@@ -229,7 +229,7 @@ async function setUp(
       const source = new MemorySource(Buffer.from('a segment'));
       const isFinal = name === '0.m4s';
       if (!isFinal && name !== '7.m4s') return undefined;
-      return Object.assign(source, { contentType: 'video/mp4', etag: `${name}-1`, isFinal });
+      return Object.assign(source, { contentType: 'video/mp4', etag: `${name}-1`, isFinal, durationMs: 1800 });
     },
     mp4: async (rendition, excerpt, { address }) => {
       movieAddresses.push(address);
@@ -250,6 +250,7 @@ async function setUp(
     open: async (opened) => (opened === asset.mediaPath && elsewhere === undefined ? recorded : undefined),
   };
   const watched: PlaybackId[] = [];
+  const usage = { views: 0, bytes: 0, watchedMs: 0 };
   const live: LiveDirectory & Audience = {
     status: () => undefined,
     sessionStatus: () => undefined,
@@ -258,10 +259,21 @@ async function setUp(
     watchedStream: () => stream,
     viewers: () => 0,
     usageOf: () => assert.fail('only the API calls this'),
-    watched: (id) => watched.push(id) > 0,
-    watchedElsewhere: (id) => void watched.push(id),
+    watched: (id, _viewer, _quota, viewOf) => {
+      assert.ok(viewOf === undefined || viewOf === stream.playbackId);
+      if (viewOf !== undefined) usage.views += 1;
+      return watched.push(id) > 0;
+    },
+    watchedElsewhere: (id, viewers) => {
+      usage.views += viewers.filter(({ isNew }) => isNew).length;
+      watched.push(id);
+    },
     samples: () => undefined,
-    delivered: () => {},
+    delivered: (id, sizeBytes, watchedMs = 0) => {
+      assert.equal(id, stream.playbackId);
+      usage.bytes += sizeBytes;
+      usage.watchedMs += watchedMs;
+    },
     takeUnreported: () => [],
     reported: () => undefined,
   };
@@ -339,6 +351,7 @@ async function setUp(
     read,
     lost,
     watched,
+    usage,
     lookups,
     mediaUrls,
     movieAddresses,
@@ -769,6 +782,74 @@ test('viewers who seek back count as viewers of the stream while it is recorded,
   await ended.ask(`${ended.folder}/source.m3u8`);
   await ended.ask(`${ended.folder}/poster.jpg`);
   assert.deepEqual(ended.watched, [ended.asset.playbackId]);
+});
+
+/** Waits until the usage has these bytes. They are noted when they were sent, which may be after they have arrived. */
+const delivered = (usage: { readonly bytes: number }, bytes: number) =>
+  waitFor(() => usage.bytes === bytes, { what: `${bytes} bytes` });
+
+test('the media of replays and MP4s that was sent counts in the usage of the stream, and the video of replays as watched', async (t) => {
+  const { ask, folder, usage } = await setUp(t);
+  for (const url of ['index.m3u8', 'source.m3u8', 'poster.jpg', 'storyboard.vtt', 'source/9.m4s']) {
+    await ask(`${folder}/${url}`);
+  }
+  await ask({ method: 'HEAD', url: `${folder}/source.mp4` });
+  await ask({ url: `${folder}/source/0.m4s`, headers: { 'if-none-match': '"0.m4s-1"' } });
+  assert.deepEqual({ ...usage, views: 0 }, { views: 0, bytes: 0, watchedMs: 0 });
+  for (const [url, range, bytes, watchedMs] of [
+    ['source/0.m4s', undefined, 9, 1800],
+    ['source/7.m4s', 'bytes=0-2', 3, 600],
+    ['audio/0.m4s', undefined, 9, 0],
+    ['source.mp4', 'bytes=-500', 500, 0],
+    ['source.mp4', undefined, MP4.length, 0],
+  ] as const) {
+    const before = { ...usage };
+    await ask({ url: `${folder}/${url}`, headers: range === undefined ? {} : { range } });
+    await delivered(usage, before.bytes + bytes);
+    assert.equal(Math.round(usage.watchedMs - before.watchedMs), watchedMs, url);
+  }
+});
+
+test('while a recording runs its media counts in bytes only, because its viewers are present ones of the stream', async (t) => {
+  const { ask, folder, usage } = await setUp(t, { isRunning: true });
+  for (const url of ['index.m3u8', 'source.m3u8', 'source/0.m4s']) await ask(`${folder}/${url}`);
+  await delivered(usage, 9);
+  assert.deepEqual(usage, { views: 2, bytes: 9, watchedMs: 0 }, 'the viewer is the same one for `live`');
+});
+
+test('a replay is a view when its multivariant playlist is requested, and no view when another playlist is', async (t) => {
+  const { ask, folder, usage, watched, asset } = await setUp(t);
+  for (const file of ['index.m3u8', 'source.m3u8', 'source.m3u8']) await ask(`${folder}/${file}`);
+  assert.equal(usage.views, 1);
+  assert.deepEqual(watched, Array(3).fill(asset.playbackId));
+});
+
+test('a download that breaks off counts with what was sent of it', async (t) => {
+  const mp4 = randomBytes(32 * 1024 * 1024);
+  const { port, folder, read, usage } = await setUp(t, { mp4 });
+  const stalled = await open(t, port, `${folder}/source.mp4`);
+  for (let quiet = 0, before = -1; quiet < 100; quiet = before === read.bytes ? quiet + 1 : 0) {
+    before = read.bytes;
+    await turn();
+  }
+  stalled.destroy();
+  assert.ok(
+    read.bytes < mp4.length && usage.bytes > 0 && usage.bytes <= read.bytes,
+    `${usage.bytes} of ${read.bytes} bytes`,
+  );
+});
+
+test('what passes from node to node counts once, at the node that the viewer asks', async (t) => {
+  const there = await setUp(t);
+  const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
+  for (const url of ['index.m3u8', 'source.m3u8', 'sheet-0.jpg', 'source/9.m4s', 'source.mp4', 'source/0.m4s']) {
+    const { headers } = await here.ask(`${here.folder}/${url}`);
+    assert.equal(headers['x-millrace-ms-per-byte'], undefined);
+  }
+  await delivered(here.usage, MP4.length + 9);
+  assert.deepEqual([here.usage.views, Math.round(here.usage.watchedMs)], [1, 1800]);
+  assert.deepEqual(there.usage, { views: 0, bytes: 0, watchedMs: 0 });
+  assert.deepEqual(there.watched, Array(2).fill(there.asset.playbackId), 'it knows of the viewer all the same');
 });
 
 /** Requests over a real connection, and pauses before the body is read. */

@@ -10,10 +10,17 @@ import { hasAlready } from '#http/entity-tag.ts';
 import { cutOffIdle } from '#http/unread-answer.ts';
 import { OPEN_HEADERS, sendAnswer } from '#origin/answer.ts';
 import { parseRange } from '#origin/byte-range.ts';
+import { writeSlice } from '#origin/viewer-connection.ts';
 import type { ByteSource } from '#recording/recording.ts';
 
 /** The most bytes that are written to a connection at once. */
 const SLICE_BYTES = 65_536;
+
+/**
+ * The header in which a node tells another node how many milliseconds of media a byte of a segment is, because the node that a viewer asks
+ * counts what the viewer gets.
+ */
+export const MS_PER_BYTE_HEADER = 'x-millrace-ms-per-byte';
 
 /** The headers with which a file is sent. */
 export interface FileHeaders {
@@ -23,7 +30,12 @@ export interface FileHeaders {
   readonly etag: string;
   /** The value of `Content-Disposition`. Undefined: the header is left out. */
   readonly disposition?: string | undefined;
+  /** The value of {@link MS_PER_BYTE_HEADER}. Undefined: the header is left out. */
+  readonly msPerByte?: number | undefined;
 }
+
+/** Called with a number of bytes of the body when they were sent. */
+export type OnSent = (sizeBytes: number) => void;
 
 /**
  * Sends the whole file, the requested range of it, or 304 when the viewer has it already.
@@ -33,8 +45,9 @@ export interface FileHeaders {
 export async function sendFile(
   reply: FastifyReply,
   source: ByteSource,
-  { contentType, cacheControl, etag, disposition }: FileHeaders,
+  { contentType, cacheControl, etag, disposition, msPerByte }: FileHeaders,
   signal: AbortSignal,
+  onSent?: OnSent,
 ): Promise<FastifyReply> {
   const { method, headers: asked } = reply.request;
   const validity = { 'cache-control': cacheControl, etag };
@@ -46,6 +59,7 @@ export async function sendFile(
     'content-length': sizeBytes,
     'accept-ranges': 'bytes',
     ...(disposition === undefined ? {} : { 'content-disposition': disposition }),
+    ...(msPerByte === undefined ? {} : { [MS_PER_BYTE_HEADER]: msPerByte }),
   };
   if (method === 'HEAD') return sendAnswer(reply, 200, headers, []);
   // If-Range has a strong tag or a date (RFC 9110 §13.1.5). No answer of this server states a date.
@@ -58,14 +72,16 @@ export async function sendFile(
       `The range begins after the end of the resource, which has ${sizeBytes} bytes; request less.`,
     );
   }
-  if (range.type === 'whole') return await sendStream(reply, 200, headers, source.read(0, sizeBytes, signal), signal);
+  if (range.type === 'whole') {
+    return await sendStream(reply, 200, headers, source.read(0, sizeBytes, signal), signal, onSent);
+  }
   const { first, last } = range;
   const partHeaders = {
     ...headers,
     'content-length': last - first + 1,
     'content-range': `bytes ${first}-${last}/${sizeBytes}`,
   };
-  return await sendStream(reply, 206, partHeaders, source.read(first, last + 1, signal), signal);
+  return await sendStream(reply, 206, partHeaders, source.read(first, last + 1, signal), signal, onSent);
 }
 
 /**
@@ -79,6 +95,7 @@ export async function sendStream(
   headers: OutgoingHttpHeaders,
   body: AsyncIterable<Uint8Array>,
   signal: AbortSignal,
+  onSent?: OnSent,
 ): Promise<FastifyReply> {
   const pieces = body[Symbol.asyncIterator]();
   let next = await pieces.next();
@@ -86,7 +103,7 @@ export async function sendStream(
   response.writeHead(status, { ...OPEN_HEADERS, ...headers });
   cutOffIdle(response);
   try {
-    for (; !next.done; next = await pieces.next()) await write(response, next.value, signal);
+    for (; !next.done; next = await pieces.next()) await write(response, next.value, signal, onSent);
     response.end();
   } catch {
     response.destroy();
@@ -97,9 +114,15 @@ export async function sendStream(
 }
 
 /** Writes a piece, and waits until the connection takes more. */
-async function write(response: ServerResponse, piece: Uint8Array, signal: AbortSignal): Promise<void> {
+async function write(
+  response: ServerResponse,
+  piece: Uint8Array,
+  signal: AbortSignal,
+  onSent: OnSent | undefined,
+): Promise<void> {
   for (let from = 0; from < piece.length; from += SLICE_BYTES) {
     signal.throwIfAborted();
-    if (!response.write(piece.subarray(from, from + SLICE_BYTES))) await once(response, 'drain', { signal });
+    const slice = piece.subarray(from, from + SLICE_BYTES);
+    if (!writeSlice(response, slice, onSent)) await once(response, 'drain', { signal });
   }
 }

@@ -99,7 +99,7 @@ export function Usage() {
           </Button>
         }
       >
-        What came in, what was made of it, and what viewers got. Numbers are up to a minute old.
+        What came in, what was made of it, and what viewers got, live and of recordings. Numbers are up to a minute old.
       </PageHead>
       <div class="row">
         <Tabs label="Time" options={SPANS} chosen={days} onChoose={setDays} />
@@ -123,7 +123,11 @@ export function Usage() {
                 value={minutesWords(total.transcodedMinutes)}
                 note={bytes(total.transcodedBytes)}
               />
-              <Stat name="Delivered" value={bytes(total.deliveredBytes)} note="without what caches sent" />
+              <Stat
+                name="Delivered"
+                value={bytes(total.deliveredBytes)}
+                note="recordings included, without what caches sent"
+              />
               <Stat name="Watched" value={minutesWords(total.watchedMinutes)} note={count(total.views, 'view')} />
               {whose === 'mine' && stored.value !== undefined && (
                 <Stat name="Stored now" value={minutesWords(stored.value.minutes)} note={bytes(stored.value.bytes)} />
