@@ -359,6 +359,7 @@ export class ProcessTranscoder implements Transcoder {
     const isMemoryBounded = await worker.limitMemory(this.#memoryLimit);
     if (this.#state.type !== 'starting' || this.#state.worker !== worker) return;
     this.#silentTicks = 0;
+    this.#reportedDrops = this.#feed.dropped; // what was dropped without a worker is part of the gap before its first packet
     this.#state = { type: 'running', worker, sinceMs: this.#options.clock.monotonic(), isMemoryBounded };
     this.#sendSource();
     this.#feed.open();
@@ -402,8 +403,8 @@ export class ProcessTranscoder implements Transcoder {
     this.#hasDroppedAudio = false;
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
-    this.#reportedDrops = this.#feed.dropped;
     if (nowMs >= Math.max(this.#judgedFromMs, state.sinceMs + this.#patience.graceMs)) this.#relieve(nowMs);
+    this.#reportedDrops = this.#feed.dropped; // also what was just dropped, which was reported at once
   }
 
   /** Sheds renditions that the worker cannot make in time, and restores them. */

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { it, type TestContext } from 'node:test';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
+import type { GapReason } from '#media/session-event.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { PlayedWorkers } from '#test/support/played-worker.ts';
+import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { ProcessTranscoder } from './process-transcoder.ts';
+import type { TranscoderWarning } from './transcoder.ts';
+
+const PROFILES = [160, 128].map((width) => ({
+  name: `${width}`,
+  bitrate: 300_000,
+  fps: 0,
+  width,
+  height: (width * 3) / 4,
+}));
+const TICK_MS = 100;
+
+/** A transcoder whose worker runs and was sent the source, and a clock that the test moves. */
+async function setUp(t: TestContext, { graceMs = 0 } = {}) {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  let nowMs = 1_000_000;
+  const clock: Clock = { now: () => ms(nowMs), monotonic: () => ms(nowMs) };
+  const workers = new PlayedWorkers();
+  const missing: { readonly id: string; readonly why: GapReason }[] = [];
+  const warnings: TranscoderWarning[] = [];
+  const transcoder = new ProcessTranscoder({
+    profiles: PROFILES,
+    settings: { preset: 'ultrafast', threads: 1, memoryMib: 1_000_000 },
+    callbacks: {
+      onTrack() {},
+      onPacket() {},
+      onMissing: (id, why) => void missing.push({ id, why }),
+      onAudioTrack() {},
+      onAudioPacket() {},
+      onPicture() {},
+      onWarning: (warning) => void warnings.push(warning),
+      onRestart() {},
+    },
+    forkServer: workers,
+    clock,
+    logger: silentLogger,
+    patience: { graceMs, hungAfterMs: 5000, startWithinMs: 20_000, firstPauseMs: 1, maxPauseMs: 1 },
+  });
+  t.after(() => transcoder[Symbol.asyncDispose]());
+  return {
+    transcoder,
+    workers,
+    missing,
+    warnings,
+    /** Begins the video, and makes the worker ready. */
+    begin: async () => {
+      transcoder.setTrack(VIDEO_TRACK);
+      await workers.getReady();
+      await workers.hears('source');
+      workers.say({ type: 'begun' });
+    },
+    /** Sends 25 frames per second of a second, or of less, with a marked keyframe at the start. */
+    send: (second: number, { frames = 25 } = {}) => {
+      for (let frame = 0; frame < frames; frame += 1) {
+        const packet = packetAt(VIDEO_TRACK, second * 1000 + frame * 40, { keyframe: frame === 0 });
+        transcoder.write(asEvent(frame === 0 ? { ...packet, mark: markAt(second) } : packet));
+      }
+    },
+    pass: (durationMs: number) => {
+      for (let passedMs = 0; passedMs < durationMs; passedMs += TICK_MS) {
+        nowMs += TICK_MS;
+        t.mock.timers.tick(TICK_MS);
+      }
+    },
+  };
+}
+
+it('reports dropped packets once, and not again after the gap has ended', async (t) => {
+  const { workers, missing, warnings, begin, send, pass } = await setUp(t);
+  await begin();
+  for (const second of [0, 1, 2]) send(second);
+  await waitFor(
+    () => {
+      pass(TICK_MS);
+      return warnings.some(({ code }) => code === 'transcode_frames_dropped');
+    },
+    { what: 'packets to be dropped' },
+  );
+  const lost = () => missing.filter(({ id, why }) => id === '128' && why === 'lost').length;
+  assert.equal(lost(), 1);
+  // The worker recovers, and gets everything after the gap.
+  workers.say({ type: 'done', count: 8 });
+  await waitFor(() => workers.heard.some((each) => each.type === 'packet' && each.afterGap), { what: 'the keyframe' });
+  pass(TICK_MS);
+  assert.equal(lost(), 1);
+});
+
+it('does not report packets as missing after the first packet of a worker that were dropped before it', async (t) => {
+  const { transcoder, workers, missing, begin, send, pass } = await setUp(t);
+  await begin();
+  workers.end({ exit: 'SIGKILL', detail: '' });
+  await waitFor(() => transcoder.stats.restarts === 1, { what: 'the end of the worker' });
+  const before = missing.length;
+  for (const second of [0, 1, 2, 3]) send(second);
+  assert.ok(transcoder.stats.droppedPackets > 0);
+  await workers.getReady();
+  await workers.hears('packet');
+  pass(TICK_MS);
+  assert.equal(missing.length, before);
+});
