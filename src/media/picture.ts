@@ -6,7 +6,9 @@
  * The kinds of pictures: a `poster` every 5 s, at most 640 pixels wide and 1280 high, and a `tile` every 10 s, for the sheets of
  * storyboards (`tile-sheet.ts`).
  */
-export type PictureKind = 'poster' | 'tile';
+export const PICTURE_KINDS = ['poster', 'tile'] as const;
+/** A value of {@link PICTURE_KINDS}. */
+export type PictureKind = (typeof PICTURE_KINDS)[number];
 
 /** A picture. Its bytes never change. */
 export interface Picture {

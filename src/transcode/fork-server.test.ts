@@ -7,7 +7,7 @@ import { ForkServer } from './fork-server.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
-const JOB = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: false } as const;
+const JOB = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: [] } as const;
 
 const until = (what: string, condition: () => boolean) => waitFor(condition, { what, timeoutMs: 120_000 });
 

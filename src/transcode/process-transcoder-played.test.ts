@@ -74,6 +74,36 @@ async function setUp(t: TestContext, { graceMs = 0 } = {}) {
   };
 }
 
+it('waits longer for a worker that announced a preparation, and does not judge its lag until it has caught up', async (t) => {
+  const { transcoder, workers, warnings, begin, send, pass } = await setUp(t, { graceMs: 3000 });
+  await begin();
+  pass(3000);
+  send(0);
+  await workers.hears('packet');
+  workers.say({ type: 'preparing' });
+  await settled();
+  pass(19_000);
+  assert.deepEqual([workers.kills, warnings], [0, []]);
+  workers.say({ type: 'done', count: 1 });
+  await waitFor(() => workers.heard.filter(({ type }) => type === 'packet').length > 8, { what: 'more packets' });
+  pass(2900);
+  assert.deepEqual([workers.kills, warnings], [0, []]);
+  pass(2000);
+  assert.equal(warnings[0]?.code, 'transcode_frames_dropped');
+  pass(1000);
+  assert.equal(workers.kills, 1);
+  assert.equal(transcoder.stats.restarts, 0, 'its end follows');
+});
+
+it('kills a worker whose preparation takes too long', async (t) => {
+  const { workers, begin, pass } = await setUp(t);
+  await begin();
+  workers.say({ type: 'preparing' });
+  await settled();
+  pass(20_200);
+  assert.equal(workers.kills, 1);
+});
+
 it('reports dropped packets once, and not again after the gap has ended', async (t) => {
   const { workers, missing, warnings, begin, send, pass } = await setUp(t);
   await begin();
@@ -107,3 +137,6 @@ it('does not report packets as missing after the first packet of a worker that w
   pass(TICK_MS);
   assert.equal(missing.length, before);
 });
+
+/** Waits until what was said has been read. */
+const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

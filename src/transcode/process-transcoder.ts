@@ -8,6 +8,7 @@ import { everyTick } from '#lib/late-ticks.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
+import { PICTURE_KINDS } from '#media/picture.ts';
 import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -45,9 +46,15 @@ const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 export interface Patience {
   /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
-  /** The time that a worker may take until it runs, because it loads a large library, perhaps from a cold disk. */
+  /**
+   * The time that a worker may take until it runs, because it loads a large library, perhaps from a cold disk. It has the same time for each
+   * preparation that it announces.
+   */
   readonly startWithinMs: number;
-  /** How long a new worker may lag, because it first processes the packets that waited for it, at least a second of media. */
+  /**
+   * How long a worker may lag after its start, because it first processes the packets that waited for it, at least a second of media, and
+   * for the same reason after a preparation.
+   */
   readonly graceMs: number;
   /** The pause before a worker is replaced. It doubles at every consecutive failure. */
   readonly firstPauseMs: number;
@@ -114,6 +121,8 @@ export class ProcessTranscoder implements Transcoder {
   #judgedFromMs = Number.NEGATIVE_INFINITY;
   /** The number of ticks since the worker's last sign of life, or since its start until it runs. */
   #silentTicks = 0;
+  /** Whether the worker has announced a preparation, and nothing else came since. */
+  #isPreparing = false;
   /** The restored renditions that are not made yet, each with the newest segment that it cannot have. */
   readonly #restored = new Map<RenditionId, number>();
   /** Whether audio was dropped since that was last reported. */
@@ -237,9 +246,10 @@ export class ProcessTranscoder implements Transcoder {
 
   #start(): void {
     this.#silentTicks = 0;
+    this.#isPreparing = false;
     const { preset, threads } = this.#options.settings;
     this.#ticker ??= everyTick(TICK_MS, this.#options.clock, (lateMs) => this.#tick(lateMs));
-    const job = { version: PROTOCOL_VERSION, preset, threads, pictures: true };
+    const job = { version: PROTOCOL_VERSION, preset, threads, pictures: PICTURE_KINDS };
     const worker = new WorkerProcess(this.#options.forkServer, job, {
       onMessage: (message) => this.#onMessage(message),
       onEnd: (end) => this.#onEnd(end),
@@ -303,6 +313,8 @@ export class ProcessTranscoder implements Transcoder {
   #onMessage(message: FromWorker): void {
     // A worker that is starting has a limited time until it runs, whatever it sends.
     if (this.#state.type === 'running') this.#silentTicks = 0;
+    if (this.#isPreparing) this.#judgedFromMs = this.#options.clock.monotonic() + this.#patience.graceMs;
+    this.#isPreparing = message.type === 'preparing';
     switch (message.type) {
       case 'ready':
         this.#onReady(message.version);
@@ -323,6 +335,8 @@ export class ProcessTranscoder implements Transcoder {
         break;
       case 'missing':
         this.#reportMissing();
+        break;
+      case 'preparing':
         break;
       case 'audio_config':
         this.#results.audioConfig(message.config);
@@ -389,13 +403,14 @@ export class ProcessTranscoder implements Transcoder {
   #tick(lateMs: number): void {
     const nowMs = this.#options.clock.monotonic();
     // While this process was held up, no results of the worker were read. Afterwards the worker gets the media of that time all at once.
-    if (lateMs > 0) this.#judgedFromMs = nowMs + lateMs;
+    if (lateMs > 0) this.#judgedFromMs = Math.max(this.#judgedFromMs, nowMs + lateMs);
     // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its
     // worker.
     this.#silentTicks += 1;
     const { hungAfterMs, startWithinMs } = this.#patience;
     const state = this.#state;
-    const patienceMs = state.type === 'running' ? hungAfterMs : startWithinMs;
+    const isAtWork = state.type === 'running' && !this.#isPreparing;
+    const patienceMs = isAtWork ? hungAfterMs : startWithinMs;
     const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
     if (state.type !== 'running' || !state.isMemoryBounded) this.#measureMemory();
@@ -403,7 +418,8 @@ export class ProcessTranscoder implements Transcoder {
     this.#hasDroppedAudio = false;
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
-    if (nowMs >= Math.max(this.#judgedFromMs, state.sinceMs + this.#patience.graceMs)) this.#relieve(nowMs);
+    const judgedFromMs = Math.max(this.#judgedFromMs, state.sinceMs + this.#patience.graceMs);
+    if (isAtWork && nowMs >= judgedFromMs) this.#relieve(nowMs);
     this.#reportedDrops = this.#feed.dropped; // also what was just dropped, which was reported at once
   }
 

@@ -7,7 +7,7 @@ import type { WorkerStarter } from './fork-server.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
-/** The time limit for a picture. Most of the time is that of starting the process. */
+/** The time limit for a picture, most of which is that of starting the process. A frame of high dynamic range gets it a second time. */
 const TIME_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 1024 * 1024;
 /** What the decoder assumes. It has no effect on one frame. */
@@ -31,14 +31,21 @@ export async function makeStill(
   { data, ...source }: Keyframe,
 ): Promise<Uint8Array | undefined> {
   const { promise: picture, resolve } = Promise.withResolvers<Uint8Array | undefined>();
+  let hasPrepared = false;
+  /** Gives a worker its time once more. One that a hostile frame controls gets no more than that. */
+  const onPreparing = () => {
+    if (!hasPrepared) timeout.refresh();
+    hasPrepared = true;
+  };
   const worker = new WorkerProcess(
     forkServer,
-    { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: true },
+    { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: ['poster'] },
     {
       onMessage: (message) => {
         if (message.type === 'ready') void begin();
         // The bytes are copied, because they are part of a larger message buffer.
-        else if (message.type === 'picture' && message.kind === 'poster') resolve(Uint8Array.from(message.jpeg));
+        else if (message.type === 'picture') resolve(Uint8Array.from(message.jpeg));
+        else if (message.type === 'preparing') onPreparing();
         else if (message.type === 'done') resolve(undefined);
       },
       onEnd: () => resolve(undefined),

@@ -18,7 +18,8 @@ export interface Job {
   readonly preset: string;
   /** The number of threads of each encoder. */
   readonly threads: number;
-  readonly pictures: boolean;
+  /** The pictures that are made from time to time. */
+  readonly pictures: readonly PictureKind[];
 }
 
 /** A source and its renditions. */
@@ -101,6 +102,8 @@ export type FromWorker =
   | { readonly type: 'picture'; readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }
   /** Frames were lost between the packets sent before and those to come. No rendition continues before the next segment. */
   | { readonly type: 'missing' }
+  /** The worker needs some seconds of CPU time before it sends anything else. */
+  | { readonly type: 'preparing' }
   /** The number of video packets, held frames and flushes processed since the last such message. Their results were sent before it. */
   | { readonly type: 'done'; readonly count: number }
   /** The worker could not allocate memory and must be replaced. */

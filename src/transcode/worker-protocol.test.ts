@@ -11,6 +11,7 @@ import { decodeFromWorker, decodeToWorker, encodeFromWorker, encodeToWorker } fr
 const time = fc.maxSafeInteger();
 const bytes = fc.uint8Array({ maxLength: 50 }).map((array) => Buffer.from(array));
 const index = fc.nat(255);
+const picture = fc.constantFrom('poster' as const, 'tile' as const);
 
 /** Makes plain objects, with a prototype like those in code. */
 const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(model, { noNullPrototype: true });
@@ -18,7 +19,7 @@ const record = <T>(model: { [K in keyof T]: fc.Arbitrary<T[K]> }) => fc.record(m
 const toWorker: fc.Arbitrary<ToWorker> = fc.oneof(
   record({
     type: fc.constant('job' as const),
-    job: record({ version: fc.nat(), preset: fc.string(), threads: fc.nat(), pictures: fc.boolean() }),
+    job: record({ version: fc.nat(), preset: fc.string(), threads: fc.nat(), pictures: fc.array(picture) }),
   }),
   record({
     type: fc.constant('packet' as const),
@@ -56,6 +57,7 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   fc.constant({ type: 'begun' as const }),
   fc.constant({ type: 'out_of_memory' as const }),
   fc.constant({ type: 'missing' as const }),
+  fc.constant({ type: 'preparing' as const }),
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),
   record({
     type: fc.constant('packet' as const),
@@ -72,7 +74,7 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   record({ type: fc.constant('audio' as const), packet: record({ pts: time, data: bytes }) }),
   record({
     type: fc.constant('picture' as const),
-    kind: fc.constantFrom('poster' as const, 'tile' as const),
+    kind: picture,
     pts: time,
     jpeg: bytes,
   }),

@@ -19,7 +19,7 @@ import type {
 } from './worker-messages.ts';
 
 /** Increased by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 6;
+export const PROTOCOL_VERSION = 7;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
 const FROM_WORKER = {
@@ -35,6 +35,7 @@ const FROM_WORKER = {
   outOfMemory: 138,
   missing: 139,
   tile: 140,
+  preparing: 141,
 } as const;
 
 /** The largest number of bytes of each type of message from a worker. Video packets are limited only by the framing. */
@@ -43,6 +44,7 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.begun, 0],
   [FROM_WORKER.outOfMemory, 0],
   [FROM_WORKER.missing, 0],
+  [FROM_WORKER.preparing, 0],
   [FROM_WORKER.done, 4],
   [FROM_WORKER.health, 1024],
   [FROM_WORKER.config, 16_384],
@@ -134,6 +136,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.outOfMemory);
     case 'missing':
       return frame(FROM_WORKER.missing);
+    case 'preparing':
+      return frame(FROM_WORKER.preparing);
   }
 }
 
@@ -224,6 +228,8 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
       return { type: 'out_of_memory' };
     case FROM_WORKER.missing:
       return { type: 'missing' };
+    case FROM_WORKER.preparing:
+      return { type: 'preparing' };
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];

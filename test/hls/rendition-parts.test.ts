@@ -112,7 +112,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     height: 180,
   };
   const { renditions } = planRenditions([profile], track);
-  const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: false };
+  const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: [] };
   let lastDts = -1;
   using ladder = new Ladder(job, {
     onConfig: (_, config) => {
@@ -128,6 +128,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     },
     onMissing: () => assert.fail('frames are missing'),
     onPicture: () => {},
+    onPreparing: () => {},
   });
   const packaged = new Map<string, number[][]>(['source', 'small'].map((id) => [id, []]));
   const inits = new Map<string, Buffer>();

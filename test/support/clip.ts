@@ -2,7 +2,13 @@
  * Makes a few seconds of video in memory, as packets from ingest with a number in each frame, and reads the numbers of decoded frames. It
  * loads FFmpeg into the process, so it is for tests that do so anyway.
  */
-import { AV_LOG_QUIET, AV_PIX_FMT_YUV420P } from 'node-av/constants';
+import {
+  AV_LOG_QUIET,
+  AV_PIX_FMT_YUV420P,
+  AVCOL_PRI_BT2020,
+  AVCOL_SPC_BT2020_NCL,
+  AVCOL_TRC_SMPTE2084,
+} from 'node-av/constants';
 import { FFmpegError, Frame, Log } from 'node-av/lib';
 import { type Ticks, ticks } from '#lib/units.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
@@ -31,6 +37,8 @@ export interface ClipOptions {
   readonly openGop?: boolean;
   /** Whether each frame has two fields. */
   readonly interlaced?: boolean;
+  /** Whether it declares a high dynamic range (PQ). */
+  readonly isPq?: boolean;
   /** The presentation time of each frame, in ticks. By default, frames follow each other at the frame rate. */
   readonly ptsOf?: (frame: number) => number;
 }
@@ -52,6 +60,7 @@ export function makeClip(options: ClipOptions = {}): Clip {
     bFrames = 0,
     openGop = false,
     interlaced = false,
+    isPq = false,
   } = options;
   const ptsOf = options.ptsOf ?? ((index) => Math.round((index * VIDEO_TIMESCALE) / framesPerSecond));
   const frame = new Frame();
@@ -59,6 +68,11 @@ export function makeClip(options: ClipOptions = {}): Clip {
   frame.width = width;
   frame.height = height;
   frame.format = AV_PIX_FMT_YUV420P;
+  if (isPq) {
+    frame.colorSpace = AVCOL_SPC_BT2020_NCL;
+    frame.colorPrimaries = AVCOL_PRI_BT2020;
+    frame.colorTrc = AVCOL_TRC_SMPTE2084;
+  }
   FFmpegError.throwIfError(frame.getBuffer(), 'frame memory');
   const packets: Packet[] = [];
   const structure = `scenecut=0:bframes=${bFrames}:b-adapt=0`;

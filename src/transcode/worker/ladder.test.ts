@@ -4,7 +4,7 @@ import type { Profile } from '#domain/profile.ts';
 import { ticks } from '#lib/units.ts';
 import { parseAvcConfig } from '#media/codecs/h264.ts';
 import type { Packet } from '#media/packet.ts';
-import type { PictureKind } from '#media/picture.ts';
+import { PICTURE_KINDS, type PictureKind } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
 import { joinTiles } from '#media/tile-sheet.ts';
 import { type Clip, later, makeClip, marked, show } from '#test/support/clip.ts';
@@ -34,9 +34,11 @@ class Made implements Disposable {
   readonly pictures: { readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }[] = [];
   /** The number of times that frames were lost. */
   missing = 0;
+  /** The number of times that tones were mapped for the first time. */
+  preparations = 0;
 
   constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
-    const job = { version: PROTOCOL_VERSION, preset, threads: 1, pictures: true };
+    const job = { version: PROTOCOL_VERSION, preset, threads: 1, pictures: PICTURE_KINDS };
     this.ladder = new Ladder(job, {
       onConfig: (index, config) => {
         this.configs[index] = [...(this.configs[index] ?? []), config];
@@ -46,6 +48,7 @@ class Made implements Disposable {
       },
       onMissing: () => void this.missing++,
       onPicture: (picture) => void this.pictures.push(picture),
+      onPreparing: () => void this.preparations++,
     });
     const { renditions } = planRenditions(profiles, clip.track);
     const { codec, config, width, height, declaredFrameRate } = clip.track;
@@ -364,6 +367,51 @@ it('makes only the active renditions, and begins a restored one at a segment', (
     made.show(0).map(({ code }) => code?.counter),
     range(0, 30),
   );
+});
+
+/** The CPU time of some work, in milliseconds. */
+function cpuMsOf(work: () => unknown): number {
+  const before = process.cpuUsage();
+  work();
+  const { user, system } = process.cpuUsage(before);
+  return (user + system) / 1000;
+}
+
+it('maps the tones of a high dynamic range for all renditions and pictures together, whichever rendition is made', () => {
+  const clip = makeClip({ frames: 20, gop: 5, framesPerSecond: 60, isPq: true });
+  // Frame rates that do not divide each other: the smaller rendition takes frames that the larger ones skip.
+  const sizes = [480, 320, 160].map((width) => ({ name: `${width}`, width, height: (width * 9) / 16 }));
+  using made = new Made(clip, [
+    profile({ ...sizes[0], fps: 30 }),
+    profile({ ...sizes[1], fps: 30 }),
+    profile({ ...sizes[2], fps: 25 }),
+  ]);
+  const packets = marked(clip.packets, ({ keyframe }) => keyframe);
+  const firstMs = cpuMsOf(() => made.write(packets.slice(0, 1)));
+  const others = [undefined, [1, 2], [2], [0, 1, 2]].map((active, index) => {
+    if (active !== undefined) made.ladder.setActive(active);
+    return cpuMsOf(() => made.write(packets.slice(5 * index + 1, 5 * index + 6)));
+  });
+  made.finish();
+  assert.equal(made.preparations, 1);
+  assert.ok(Math.max(...others) < firstMs / 4, `${firstMs} ms at first, and then ${others.join(', ')} ms`);
+  assert.deepEqual(
+    made.configs.map(([config]) => parseAvcConfig(config!).videoRange),
+    ['SDR', 'SDR', 'SDR'],
+  );
+  assert.deepEqual(
+    made.pictures.map(({ kind, jpeg }) => [kind, jpegSize(jpeg).width]),
+    [
+      ['poster', 640],
+      ['tile', 160],
+    ],
+  );
+});
+
+it('maps tones once for both pictures where no rendition is made', () => {
+  using made = new Made(makeClip({ frames: 1, isPq: true }), []);
+  made.write(makeClip({ frames: 1, isPq: true }).packets);
+  assert.deepEqual([made.preparations, made.pictures.length], [1, 2]);
 });
 
 it('makes pictures even when no rendition is made: a poster every five seconds, and a tile every ten', () => {

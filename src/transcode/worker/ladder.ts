@@ -12,9 +12,11 @@ import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
 import type { PictureState } from '#transcode/transcoder.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
-import { Photographer } from './photographer.ts';
+import { Photographer, pictureSize } from './photographer.ts';
 import { PictureWatch } from './picture-watch.ts';
 import { Rung, type RungFrame } from './rung.ts';
+import { ScaledFrames } from './scaled-frames.ts';
+import type { Size } from './scaling-step.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
 /** The number of segment starts that the decoder may hold for reordering. H.264 reorders at most 16 frames. */
@@ -22,9 +24,6 @@ const MAX_STARTS = 32;
 
 /** In ticks. A frame that lasts longer without being held is not repeated. This is longer than any encoder holds frames back. */
 const LONGEST_PAUSE = 15 * VIDEO_TIMESCALE;
-
-/** The pictures that are made. */
-const PICTURE_KINDS = ['poster', 'tile'] as const;
 
 /** The receivers of a ladder's results. Renditions are identified by their index in the source's list. */
 export interface LadderOutput {
@@ -36,6 +35,8 @@ export interface LadderOutput {
   onMissing(): void;
   /** Called with a picture, whose time is in ticks. */
   onPicture(picture: { readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }): void;
+  /** Called before a computation that takes seconds of CPU time, during which nothing else is done. */
+  onPreparing(): void;
 }
 
 /** A packet for a ladder. */
@@ -50,6 +51,8 @@ export class Ladder implements Disposable {
   readonly #job: Job;
   readonly #output: LadderOutput;
   #decoder: VideoDecoder | undefined;
+  /** The frame that is shown, in all its sizes. */
+  #frames: ScaledFrames | undefined;
   #photographers: readonly Photographer[] = [];
   /** By the index in the source's list. */
   #rungs: readonly Rung[] = [];
@@ -92,11 +95,10 @@ export class Ladder implements Disposable {
     this.#watch = new PictureWatch();
     const rhythm = new FrameRhythm(source.framesPerSecond);
     this.#decoder = new VideoDecoder(source, (frame, before) => this.#onDecoded(frame, before, rhythm));
-    if (this.#job.pictures) {
-      this.#photographers = PICTURE_KINDS.map(
-        (kind) => new Photographer(kind, source, (jpeg, pts) => this.#output.onPicture({ kind, pts, jpeg })),
-      );
-    }
+    this.#frames = new ScaledFrames(largestSize(source), () => this.#output.onPreparing());
+    this.#photographers = this.#job.pictures.map(
+      (kind) => new Photographer(kind, source, (jpeg, pts) => this.#output.onPicture({ kind, pts, jpeg })),
+    );
     this.#rungs = source.renditions.map((plan, index) => {
       const limit = plan.frameRate === undefined ? Number.POSITIVE_INFINITY : plan.frameRate.num / plan.frameRate.den;
       return new Rung({
@@ -114,7 +116,7 @@ export class Ladder implements Disposable {
   setActive(renditions: readonly number[]): void {
     const active = this.#rungs.filter((_, index) => renditions.includes(index));
     for (const rung of this.#rungs) if (!active.includes(rung)) rung.stop();
-    this.#active = active.toSorted((a, b) => b.plan.width * b.plan.height - a.plan.width * a.plan.height);
+    this.#active = active.toSorted((a, b) => areaOf(b.plan) - areaOf(a.plan));
   }
 
   /** Takes the next packet in decoding order. */
@@ -188,15 +190,14 @@ export class Ladder implements Disposable {
       this.#starts = this.#starts.slice(1);
       this.#isMissing = false;
     }
+    const frames = this.#frames;
+    if (frames === undefined) return;
+    frames.begin(frame);
     // Each rung scales the next larger frame, because the cost of scaling depends on the pixels read.
-    const scaled: [Frame, ...Frame[]] = [frame];
-    for (const rung of this.#active) {
-      const made = rung.offer(scaled.at(-1)!, { pts, marked, repeated });
-      if (made !== undefined) scaled.push(made);
-    }
-    for (const photographer of this.#photographers) photographer.offer(scaled, pts);
+    for (const rung of this.#active) rung.offer(frames, { pts, marked, repeated });
+    for (const photographer of this.#photographers) photographer.offer(frames, pts);
     // The smallest frame is 8-bit 4:2:0 wherever there is a rendition. A repeated frame says nothing new about the video.
-    if (!repeated) this.#watch.offer(scaled.at(-1)!, pts);
+    if (!repeated) this.#watch.offer(frames.smallestAsItIs, pts);
   }
 
   #interrupt(): void {
@@ -215,6 +216,8 @@ export class Ladder implements Disposable {
     this.#earlierErrors = this.decodeErrors;
     this.#decoder?.[Symbol.dispose]();
     this.#decoder = undefined;
+    this.#frames?.[Symbol.dispose]();
+    this.#frames = undefined;
     for (const photographer of this.#photographers) photographer[Symbol.dispose]();
     this.#photographers = [];
     for (const rung of this.#rungs) rung[Symbol.dispose]();
@@ -222,3 +225,12 @@ export class Ladder implements Disposable {
     this.#active = [];
   }
 }
+
+/** The size of the largest rendition, or of the larger picture where only pictures are made. */
+function largestSize(source: SourceDescription): Size {
+  const [first, ...others] = source.renditions;
+  if (first === undefined) return pictureSize('poster', source);
+  return others.reduce((largest, plan) => (areaOf(plan) > areaOf(largest) ? plan : largest), first);
+}
+
+const areaOf = ({ width, height }: Size): number => width * height;

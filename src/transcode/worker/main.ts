@@ -109,6 +109,12 @@ function start(job: Job): void {
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, marked, data } }),
     onMissing: () => send({ type: 'missing' }),
     onPicture: (picture) => send({ type: 'picture', ...picture }),
+    onPreparing: () => {
+      send({ type: 'preparing' });
+      // What is corked would be sent only when the server no longer needs to know this.
+      connection.uncork();
+      connection.cork();
+    },
   });
 }
 

@@ -8,6 +8,7 @@ import { FrameReader } from '#transcode/framing.ts';
 import { decodeFromWorker, encodeFromWorker } from '#transcode/worker-protocol.ts';
 import { emptyFrame } from './av.ts';
 import { Photographer } from './photographer.ts';
+import { ScaledFrames } from './scaled-frames.ts';
 
 /** A frame in which every sample is black or white by chance, which makes the largest JPEGs. */
 function noise(width: number, height: number): Frame {
@@ -31,7 +32,9 @@ for (const [width, height] of [
     using photographer = new Photographer('poster', { width, height }, (jpeg, pts) => {
       messages.push(...encodeFromWorker({ type: 'picture', kind: 'poster', pts, jpeg }));
     });
-    photographer.offer([noise(width, height)], 0);
+    using frames = new ScaledFrames({ width, height }, () => {});
+    frames.begin(noise(width, height));
+    photographer.offer(frames, 0);
     const [message] = [...new FrameReader().push(Buffer.concat(messages))];
     const picture = decodeFromWorker(message!);
     assert.ok(picture.type === 'picture');

@@ -6,12 +6,9 @@ import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from '
 import { type PictureKind, TILE } from '#media/picture.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { emptyFrame, setOptions } from './av.ts';
+import type { ScaledFrames } from './scaled-frames.ts';
 import { Scaler } from './scaler.ts';
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
+import type { Size } from './scaling-step.ts';
 
 /** How pictures of a kind are made. */
 interface PictureStyle {
@@ -59,10 +56,9 @@ export class Photographer implements Disposable {
   constructor(kind: PictureKind, source: Size, onPicture: (jpeg: Uint8Array, pts: number) => void) {
     const style = STYLES[kind];
     const { within, padded } = style;
+    const inner = pictureSize(kind, source);
     this.#style = style;
     this.#onPicture = onPicture;
-    const scale = Math.min(1, within.width / source.width, within.height / source.height);
-    const inner = { width: even(source.width * scale), height: even(source.height * scale) };
     const { width, height } = padded ? within : inner;
     this.#width = inner.width;
     this.#canvas = padded && (inner.width !== width || inner.height !== height) ? blackFrame(within) : undefined;
@@ -82,12 +78,12 @@ export class Photographer implements Disposable {
 
   /**
    * Makes a picture when one is due.
-   * @param frames frames of the same time: the source's first, then scaled ones; the smallest that is large enough is used
+   * @param frames the present frame, of which the smallest size that is large enough is used
    */
-  offer(frames: readonly [Frame, ...Frame[]], pts: number): void {
+  offer(frames: ScaledFrames, pts: number): void {
     if (pts < this.#duePts) return;
     this.#duePts = pts + this.#style.everyS * VIDEO_TIMESCALE;
-    const scaled = this.#scaler.scale(frames.findLast(({ width }) => width >= this.#width) ?? frames[0]);
+    const scaled = this.#scaler.scale(frames.ofWidth(this.#width));
     const picture = this.#canvas === undefined ? scaled : drawInto(this.#canvas, scaled);
     picture.pts = BigInt(pts);
     if (this.#context.sendFrameSync(picture) < 0) return;
@@ -103,6 +99,13 @@ export class Photographer implements Disposable {
     this.#canvas?.free();
     this.#context.freeContext();
   }
+}
+
+/** The size of the video in pictures of a kind, without bars. @param source the size of a frame as displayed */
+export function pictureSize(kind: PictureKind, source: Size): Size {
+  const { within } = STYLES[kind];
+  const scale = Math.min(1, within.width / source.width, within.height / source.height);
+  return { width: even(source.width * scale), height: even(source.height * scale) };
 }
 
 const even = (side: number): number => Math.max(2, 2 * Math.round(side / 2));

@@ -6,6 +6,7 @@ import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
 import { FrameGate } from './frame-gate.ts';
+import type { ScaledFrames } from './scaled-frames.ts';
 import { Scaler } from './scaler.ts';
 import { type EncodedFrame, VideoEncoder } from './video-encoder.ts';
 
@@ -58,13 +59,13 @@ export class Rung implements Disposable {
 
   /**
    * Takes a frame or skips it.
-   * @param source the decoded frame, or a larger rung's frame of the same time
-   * @returns the scaled frame for smaller rungs; undefined when the frame was skipped
+   * @param frames the frame in the sizes of the larger rungs, to which its own is added if it takes the frame
    */
-  offer(source: Frame, { pts, marked, repeated }: Offer): Frame | undefined {
+  offer(frames: ScaledFrames, { pts, marked, repeated }: Offer): void {
     const verdict = this.#gate.judge(pts, marked, repeated);
-    if (verdict === 'skip') return undefined;
-    const scaled = this.#scaler.scale(source);
+    if (verdict === 'skip') return;
+    const scaled = this.#scaler.scale(frames.smallest);
+    frames.add(scaled);
     // The frames that the encoder holds back are handed out now. At two frames per second they would otherwise come seconds later.
     if (marked && this.#mayHoldFrames && this.#isSlow()) {
       this.#encoder?.finish();
@@ -73,7 +74,6 @@ export class Rung implements Disposable {
     this.#encoder ??= this.#open(scaled);
     if (marked) this.#starts.push(pts);
     this.#encoder.encode(scaled, pts, verdict);
-    return scaled;
   }
 
   /** Makes the next frame a keyframe. */

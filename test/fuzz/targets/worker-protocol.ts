@@ -51,7 +51,7 @@ const VIDEO_PACKET: Packet = {
 };
 
 const TO_WORKER: readonly ToWorker[] = [
-  { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, pictures: true } },
+  { type: 'job', job: { version: PROTOCOL_VERSION, preset: 'veryfast', threads: 1, pictures: ['poster', 'tile'] } },
   { type: 'source', source: { ...VIDEO_SOURCE, renditions: [PLAN] } },
   { type: 'packet', packet: VIDEO_PACKET, afterGap: true },
   { type: 'held', pts: ticks(12_000) },

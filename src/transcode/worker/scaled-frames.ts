@@ -1,0 +1,68 @@
+/**
+ * One frame of the video in all sizes that it was scaled to, for all that use it.
+ */
+import type { Frame } from 'node-av/lib';
+import type { Size } from './scaling-step.ts';
+import { isHighRange, ToneMapper } from './tone-mapper.ts';
+
+/**
+ * The sizes of the present frame. Tones are mapped once for all of them, and only where somebody uses the frame. It is mapped in one size,
+ * whichever rendition needs it first, because another size would need another mapping, which takes seconds.
+ */
+export class ScaledFrames implements Disposable {
+  readonly #toneMapper: ToneMapper;
+  /** The decoded frame, or what was made of it in standard range, and then the scaled ones. Each was made from the one before it. */
+  #frames: [Frame, ...Frame[]] | undefined;
+  #isStandardRange = false;
+
+  /**
+   * @param size the size of mapped frames: that of the largest frame that is needed
+   * @param onPrepare called before seconds of CPU time are used in one call
+   */
+  constructor(size: Size, onPrepare: () => void) {
+    this.#toneMapper = new ToneMapper(size, onPrepare);
+  }
+
+  /** Begins with a decoded frame. The earlier ones are not used any more. */
+  begin(decoded: Frame): void {
+    this.#frames = [decoded];
+    this.#isStandardRange = false;
+  }
+
+  /** Adds a smaller frame, made from {@link smallest}. */
+  add(scaled: Frame): void {
+    this.#frames?.push(scaled);
+  }
+
+  /** The smallest frame so far, in standard range. */
+  get smallest(): Frame {
+    return this.#inStandardRange().at(-1)!;
+  }
+
+  /** The smallest frame so far, or the decoded one, in whatever range that is. */
+  get smallestAsItIs(): Frame {
+    return this.#present.at(-1)!;
+  }
+
+  /** The smallest frame that has at least this width, or else the largest there is, in standard range. */
+  ofWidth(width: number): Frame {
+    const frames = this.#inStandardRange();
+    return frames.findLast((frame) => frame.width >= width) ?? frames[0];
+  }
+
+  [Symbol.dispose](): void {
+    this.#toneMapper[Symbol.dispose]();
+  }
+
+  get #present(): [Frame, ...Frame[]] {
+    if (this.#frames === undefined) throw new Error('There is no frame yet.');
+    return this.#frames;
+  }
+
+  #inStandardRange(): readonly [Frame, ...Frame[]] {
+    const frames = this.#present;
+    if (!this.#isStandardRange && isHighRange(frames[0])) frames[0] = this.#toneMapper.map(frames[0]);
+    this.#isStandardRange = true;
+    return frames;
+  }
+}
