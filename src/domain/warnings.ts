@@ -227,6 +227,16 @@ export const WARNINGS = {
     remedy:
       'Use fewer or smaller profiles, or a lower frame rate. The operator can put fewer streams on the machine, or set a faster `MILLRACE_TRANSCODE_PRESET`.',
   },
+  transcode_rendition_failed: {
+    severity: 'issue',
+    lastsS: undefined,
+    sentence: ({ renditions }: RenditionDetails) =>
+      `profiles left out, because their video could not be encoded: ${renditions.join(', ')}; give them a usual size, bitrate, frame rate and H.264 profile`,
+    meaning:
+      'The encoder refused what these profiles ask for, or failed while it encoded. Their renditions are not made any more until the source changes its format, and all others are.',
+    remedy:
+      'Give these profiles a usual size, bitrate, frame rate and H.264 profile, and start the stream again. If they are usual, report it, with the profiles.',
+  },
   transcode_rendition_restored: {
     severity: 'notice',
     lastsS: MOMENT_S,

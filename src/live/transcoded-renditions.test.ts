@@ -344,6 +344,36 @@ test('a session whose user is at the quota gets a warning, and players wait for 
   );
 });
 
+test('a rendition whose encoder failed ends and is not offered, the others go on, and a warning names it until the track changes', () => {
+  const { renditions, said, tell, told, offers, packets } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  for (const id of ['small', 'smaller']) tell().onTrack(id, VIDEO_TRACK);
+  for (const id of ['small', 'smaller']) packets(id, 0, 1);
+  told.length = 0;
+  tell().onWarning({ code: 'transcode_rendition_failed', renditionId: 'small' });
+  packets('smaller', 1, 1.04);
+  assert.deepEqual(
+    told.map(({ id, event }) => [id, event.type]),
+    [
+      ['small', 'end'],
+      ['smaller', 'packet'],
+    ],
+  );
+  assert.deepEqual(offers.at(-1), ['smaller']);
+  assert.deepEqual(
+    renditions.health.renditions.map(({ id }) => id),
+    ['smaller'],
+  );
+  assert.deepEqual(renditions.health.leftOut, [
+    { id: 'huge', reason: 'larger_than_source' },
+    { id: 'small', reason: 'encoder_failed' },
+  ]);
+  const failures = () => said().filter((each) => each.startsWith('transcode_rendition_failed'));
+  assert.match(failures()[0]!, /: small; give them/);
+  renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('other') });
+  assert.deepEqual([failures(), offers.at(-1)], [[], ['small', 'smaller']]);
+});
+
 test('a revoked transcoder is ignored, and another one is requested at the next keyframe', () => {
   const { renditions, told, said, asked, answer, given, write } = setUp();
   renditions.setTrack(VIDEO_TRACK);

@@ -10,7 +10,7 @@ import type { Picture } from '#media/picture.ts';
 import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { type LadderPlan, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
+import { type LadderPlan, type LeftOutProfile, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
 import type { PictureState, Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
 import { HeadStart } from './head-start.ts';
@@ -298,10 +298,18 @@ export class TranscodedRenditions implements AsyncDisposable {
       rendition.carries = id;
     }
     this.#offer();
-    this.#warnOf(
-      'profile_larger_than_source',
-      plan.leftOut.map(({ profile }) => profile),
-    );
+    const leftOutFor = (reason: LeftOutProfile['reason']) =>
+      plan.leftOut.flatMap((each) => (each.reason === reason ? [each.profile] : []));
+    this.#warnOf('profile_larger_than_source', leftOutFor('larger_than_source'));
+    this.#warnOf('transcode_rendition_failed', leftOutFor('encoder_failed'));
+  }
+
+  /** Leaves out a rendition whose encoder failed. */
+  #leaveOut(failed: RenditionId): void {
+    const { renditions, leftOut } = this.#plan;
+    const failures = this.#profilesOf([failed]).map((profile) => ({ profile, reason: 'encoder_failed' }) as const);
+    this.#announce({ renditions: renditions.filter(({ id }) => id !== failed), leftOut: [...leftOut, ...failures] });
+    this.#warnOfShed();
   }
 
   /** Notes that the video is not transcoded any more. Its thumbnail is outdated. */
@@ -465,6 +473,9 @@ export class TranscodedRenditions implements AsyncDisposable {
         this.#warnOfShed();
         if (renditionId !== undefined) warnings.raise({ code, renditions: this.#profilesOf([renditionId]) });
         break;
+      case 'transcode_rendition_failed':
+        if (renditionId !== undefined) this.#leaveOut(renditionId);
+        break;
       case 'transcode_source_refused':
         this.#endRenditions();
         warnings.raise({ code });
@@ -484,7 +495,10 @@ export class TranscodedRenditions implements AsyncDisposable {
   }
 
   /** Raises the warning for exactly these profiles, or clears it. */
-  #warnOf(code: 'profile_larger_than_source' | 'transcode_rendition_shed', renditions: readonly string[]): void {
+  #warnOf(
+    code: 'profile_larger_than_source' | 'transcode_rendition_shed' | 'transcode_rendition_failed',
+    renditions: readonly string[],
+  ): void {
     if (renditions.length > 0) this.#options.warnings.raise({ code, renditions });
     else this.#options.warnings.clear(code);
   }

@@ -138,5 +138,50 @@ it('does not report packets as missing after the first packet of a worker that w
   assert.equal(missing.length, before);
 });
 
+it('leaves out a rendition whose encoder failed, also in the next worker, and tries it again with another track', async (t) => {
+  const { transcoder, workers, missing, warnings, begin, send } = await setUp(t);
+  await begin();
+  workers.say({ type: 'failed', rendition: 0 });
+  workers.say({ type: 'failed', rendition: 0 });
+  await waitFor(() => warnings.length > 0, { what: 'a warning' });
+  assert.deepEqual(warnings, [{ code: 'transcode_rendition_failed', renditionId: '160' }]);
+  assert.deepEqual(missing.splice(0), [{ id: '160', why: 'lost' }]);
+  workers.end({ exit: 'SIGKILL', detail: '' });
+  await waitFor(() => transcoder.stats.restarts === 1, { what: 'the end of the worker' });
+  assert.deepEqual(missing, [{ id: '128', why: 'lost' }]);
+  await workers.getReady();
+  assert.deepEqual((await workers.hears('active')).renditions, [1]);
+  send(0);
+  await workers.hears('packet');
+  const order = workers.heard.map(({ type }) => type);
+  assert.ok(order.indexOf('active') < order.indexOf('packet'), order.join());
+  workers.say({ type: 'begun' });
+  transcoder.setTrack({ ...VIDEO_TRACK, config: Buffer.from('other') });
+  const isAgain = () => workers.heard.filter(({ type }) => type === 'source').length === 2;
+  await waitFor(isAgain, { what: 'the other track' });
+  assert.equal(workers.heard.filter(({ type }) => type === 'active').length, 1);
+  assert.deepEqual(warnings.length, 1);
+});
+
+it('makes a shed rendition when the encoder of the last one failed', async (t) => {
+  const { transcoder, workers, warnings, begin, send, pass } = await setUp(t);
+  await begin();
+  send(0);
+  await waitFor(
+    () => {
+      pass(TICK_MS);
+      return transcoder.stats.shed.length > 0;
+    },
+    { what: 'a rendition to be shed' },
+  );
+  workers.say({ type: 'failed', rendition: 1 });
+  await waitFor(() => warnings.some(({ code }) => code === 'transcode_rendition_failed'), { what: 'the failure' });
+  await waitFor(() => workers.heard.filter(({ type }) => type === 'active').length === 2, { what: 'another choice' });
+  assert.deepEqual(
+    workers.heard.findLast(({ type }) => type === 'active'),
+    { type: 'active', renditions: [0] },
+  );
+});
+
 /** Waits until what was said has been read. */
 const settled = () => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -125,6 +125,8 @@ export class ProcessTranscoder implements Transcoder {
   #isPreparing = false;
   /** The restored renditions that are not made yet, each with the newest segment that it cannot have. */
   readonly #restored = new Map<RenditionId, number>();
+  /** The renditions of the present source whose encoders failed. */
+  readonly #failed = new Set<RenditionId>();
   /** Whether audio was dropped since that was last reported. */
   #hasDroppedAudio = false;
   /** The number of dropped packets that was last reported. */
@@ -182,6 +184,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
     this.#restored.clear();
+    this.#failed.clear();
     if (this.#state.type === 'idle') this.#start();
     else this.#sendSource();
     return plan;
@@ -284,16 +287,17 @@ export class ProcessTranscoder implements Transcoder {
     const { description, declaredFrameRate } = this.#source;
     worker.send({ type: 'source', source: description });
     this.#results.announce({ renditions: description.renditions, declaredFrameRate });
-    if (this.#policy.shed.length > 0) this.#sendActive();
+    if (this.#policy.shed.length + this.#failed.size > 0) this.#sendActive();
   }
 
   #sendActive(): void {
     const { shed } = this.#policy;
-    const renditions = this.#plans.flatMap(({ id }, index) => (shed.includes(id) ? [] : [index]));
+    const isMade = (id: RenditionId) => !shed.includes(id) && !this.#failed.has(id);
+    const renditions = this.#plans.flatMap(({ id }, index) => (isMade(id) ? [index] : []));
     this.#worker?.send({ type: 'active', renditions });
   }
 
-  /** The planned renditions, including shed ones. */
+  /** The planned renditions, including shed and failed ones. */
   get #plans(): readonly RenditionPlan[] {
     return this.#source?.description.renditions ?? [];
   }
@@ -335,6 +339,9 @@ export class ProcessTranscoder implements Transcoder {
         break;
       case 'missing':
         this.#reportMissing();
+        break;
+      case 'failed':
+        this.#onFailed(message.rendition);
         break;
       case 'preparing':
         break;
@@ -470,9 +477,27 @@ export class ProcessTranscoder implements Transcoder {
     }
   }
 
-  /** Reports that packets of every rendition are missing, except for shed renditions, of which this is known. */
+  /** Leaves out a rendition whose encoder failed. The next worker is not asked for it, either. */
+  #onFailed(rendition: number): void {
+    const renditionId = this.#results.failed(rendition);
+    if (renditionId === undefined || this.#failed.has(renditionId)) return;
+    this.#failed.add(renditionId);
+    const before = this.#policy.shed;
+    this.#policy.replaceOrder(largestFirst(this.#plans.filter(({ id }) => !this.#failed.has(id))));
+    this.#restored.delete(renditionId);
+    // The last rendition is never shed. If it fails, the next one takes its place.
+    const restored = before.filter((id) => !this.#policy.shed.includes(id));
+    for (const id of restored) this.#restored.set(id, this.#results.sentOrdinal);
+    if (restored.length > 0) this.#sendActive();
+    const code = 'transcode_rendition_failed';
+    this.#options.callbacks.onMissing(renditionId, 'lost'); // also where it stands in for another one
+    this.#options.callbacks.onWarning({ code, renditionId });
+    this.#options.logger.warn({ code, renditionId }, 'rendition left out, because its encoder failed');
+  }
+
+  /** Reports that packets of every rendition are missing, except for those of which this is known. */
   #reportMissing(why: GapReason = 'lost'): void {
-    const notMade = this.#notMade;
+    const notMade = [...this.#notMade, ...this.#failed];
     for (const { id } of this.#plans) if (!notMade.includes(id)) this.#options.callbacks.onMissing(id, why);
   }
 

@@ -46,7 +46,7 @@ export interface RenditionPlan {
 export interface LeftOutProfile {
   /** The name of the profile. */
   readonly profile: string;
-  readonly reason: 'larger_than_source';
+  readonly reason: 'larger_than_source' | 'encoder_failed';
 }
 
 /** Everything that is made of a source, in the order of the profiles. */

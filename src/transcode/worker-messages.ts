@@ -97,6 +97,8 @@ export type FromWorker =
   | { readonly type: 'begun' }
   | { readonly type: 'config'; readonly rendition: number; readonly config: Uint8Array }
   | { readonly type: 'packet'; readonly packet: RenditionPacket }
+  /** The encoder of a rendition did not open, or refused a frame. Nothing of this rendition follows from this source. */
+  | { readonly type: 'failed'; readonly rendition: number }
   | { readonly type: 'audio_config'; readonly config: Uint8Array }
   | { readonly type: 'audio'; readonly packet: AudioPacket }
   | { readonly type: 'picture'; readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }

@@ -36,6 +36,7 @@ const FROM_WORKER = {
   missing: 139,
   tile: 140,
   preparing: 141,
+  failed: 142,
 } as const;
 
 /** The largest number of bytes of each type of message from a worker. Video packets are limited only by the framing. */
@@ -45,6 +46,7 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.outOfMemory, 0],
   [FROM_WORKER.missing, 0],
   [FROM_WORKER.preparing, 0],
+  [FROM_WORKER.failed, 1],
   [FROM_WORKER.done, 4],
   [FROM_WORKER.health, 1024],
   [FROM_WORKER.config, 16_384],
@@ -138,6 +140,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.missing);
     case 'preparing':
       return frame(FROM_WORKER.preparing);
+    case 'failed':
+      return frame(FROM_WORKER.failed, Buffer.of(message.rendition));
   }
 }
 
@@ -230,6 +234,9 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
       return { type: 'missing' };
     case FROM_WORKER.preparing:
       return { type: 'preparing' };
+    case FROM_WORKER.failed:
+      need(payload, 1);
+      return { type: 'failed', rendition: payload[0]! };
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];

@@ -113,6 +113,15 @@ export class WorkerResults {
     this.#callbacks.onTrack(id, track);
   }
 
+  /**
+   * Names a rendition whose encoder failed. Undefined when another source has been sent since.
+   * @throws {FramingError} when there is no such rendition
+   */
+  failed(rendition: number): RenditionId | undefined {
+    const { id } = this.#rendition(rendition);
+    return this.#announced.length > 0 ? undefined : id;
+  }
+
   /** Takes a packet of a rendition. @throws {FramingError} when the packet is invalid */
   packet({ rendition, pts, dts, keyframe, marked, data }: RenditionPacket): void {
     const { id } = this.#rendition(rendition);

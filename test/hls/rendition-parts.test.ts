@@ -129,6 +129,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     onMissing: () => assert.fail('frames are missing'),
     onPicture: () => {},
     onPreparing: () => {},
+    onFailed: () => assert.fail('the encoder has failed'),
   });
   const packaged = new Map<string, number[][]>(['source', 'small'].map((id) => [id, []]));
   const inits = new Map<string, Buffer>();

@@ -102,7 +102,8 @@ export const HealthSchema = Type.Object(
     leftOut: Type.Array(
       Type.Object({ name: Type.String({ description: 'The name of the profile.' }), reason: Type.String() }),
       {
-        description: 'Profiles without a rendition, each with the reason: `larger_than_source`.',
+        description:
+          'Profiles without a rendition, each with the reason: `larger_than_source`, or `encoder_failed` when the encoder refused what the profile asks for.',
       },
     ),
     transcoder: Type.Optional(

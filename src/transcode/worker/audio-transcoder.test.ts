@@ -121,3 +121,10 @@ test('a header that no decoder accepts is counted and does not throw', () => {
   assert.equal(made.audio.decodeErrors, packets.length);
   assert.deepEqual(made.packets, []);
 });
+
+test('audio that the encoder refuses is counted and does not throw', () => {
+  const { track, packets } = makeAudioClip({ seconds: 0.5 });
+  const made = make({ track: { ...track, sampleRate: 44_000 }, packets }); // AAC has no such rate
+  assert.ok(made.audio.decodeErrors > 10, `${made.audio.decodeErrors} errors`);
+  assert.deepEqual([made.tracks, made.packets], [[], []]);
+});

@@ -2,9 +2,10 @@
  * The whole audio work of a transcoder, from packets to AAC: decodes, divides into blocks, encodes.
  */
 import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-messages.ts';
-import { AudioBlocks } from './audio-blocks.ts';
+import { AudioBlocks, type Planes } from './audio-blocks.ts';
 import { AudioDecoder, outputChannels } from './audio-decoder.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
+import { isEncoderRefusal } from './av.ts';
 
 /** The receivers of the AAC. */
 export interface AudioOutput {
@@ -12,6 +13,12 @@ export interface AudioOutput {
   onConfig(config: Uint8Array): void;
   /** Called with a packet. Times are in samples, as in the source. */
   onPacket(packet: AudioPacket): void;
+}
+
+/** The form of the encoded audio. */
+interface AudioFormat {
+  readonly channels: 1 | 2;
+  readonly sampleRate: number;
 }
 
 /** The audio of one source at a time. All work is done inside the calls. */
@@ -26,7 +33,7 @@ export class AudioTranscoder implements Disposable {
     this.#output = output;
   }
 
-  /** The number of packets that could not be decoded. */
+  /** The number of packets that could not be decoded, and of blocks that could not be encoded. */
   get decodeErrors(): number {
     return this.#errors;
   }
@@ -41,10 +48,7 @@ export class AudioTranscoder implements Disposable {
       sampleRate,
       blockSamples: BLOCK_SAMPLES,
       continuesAt,
-      onBlock: (planes, pts) => {
-        this.#encoder ??= this.#open({ channels, sampleRate });
-        this.#encoder.encode(planes, pts);
-      },
+      onBlock: (planes, pts) => this.#encode(planes, pts, { channels, sampleRate }),
       onBreak: () => this.#finishEncoder(),
     });
     this.#blocks = blocks;
@@ -72,7 +76,19 @@ export class AudioTranscoder implements Disposable {
     this.#decoder = undefined;
   }
 
-  #open(format: { channels: 1 | 2; sampleRate: number }): AudioEncoder {
+  /** Encodes a block. One that the encoder refuses must not end the video. It is left out, and the next one has a new encoder. */
+  #encode(planes: Planes, pts: number, format: AudioFormat): void {
+    try {
+      this.#encoder ??= this.#open(format);
+      this.#encoder.encode(planes, pts);
+    } catch (error) {
+      if (!isEncoderRefusal(error)) throw error;
+      this.#errors += 1;
+      this.#finishEncoder();
+    }
+  }
+
+  #open(format: AudioFormat): AudioEncoder {
     const encoder = new AudioEncoder(format, (packet) => this.#output.onPacket(packet));
     this.#output.onConfig(encoder.config);
     return encoder;

@@ -26,6 +26,11 @@ export function isOutOfMemory(error: unknown): boolean {
   return error instanceof FFmpegError && error.code === AVERROR_ENOMEM;
 }
 
+/** Whether FFmpeg refused something, other than for lack of memory. */
+export function isEncoderRefusal(error: unknown): boolean {
+  return error instanceof FFmpegError && !isOutOfMemory(error);
+}
+
 /** Makes a frame without data. */
 export function emptyFrame(): Frame {
   const frame = new Frame();

@@ -32,6 +32,8 @@ class Made implements Disposable {
   readonly configs: Uint8Array[][] = [];
   readonly encoded: RungFrame[][] = [];
   readonly pictures: { readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }[] = [];
+  /** The renditions whose encoders failed. */
+  readonly failed: number[] = [];
   /** The number of times that frames were lost. */
   missing = 0;
   /** The number of times that tones were mapped for the first time. */
@@ -46,6 +48,7 @@ class Made implements Disposable {
       onFrame: (index, frame) => {
         this.encoded[index] = [...(this.encoded[index] ?? []), frame];
       },
+      onFailed: (index) => void this.failed.push(index),
       onMissing: () => void this.missing++,
       onPicture: (picture) => void this.pictures.push(picture),
       onPreparing: () => void this.preparations++,
@@ -112,6 +115,19 @@ it('makes a rendition of the lowest bitrate that a profile may have, and the oth
   using made = new Made(plain, [profile({ bitrate: 400 }), profile({ name: 'usual', width: 480, height: 270 })]);
   made.write(marked(plain.packets, (_, index) => index === 0)).finish();
   for (const index of [0, 1]) assert.deepEqual(made.frames(index), range(0, 30));
+});
+
+it('makes the other renditions and the pictures when the encoder of one does not open, whatever is shed', () => {
+  const tooMuch = 3_000_000_000_000; // x264 counts kbit/s in 32 bits
+  using made = new Made(plain, [profile(), profile({ name: 'wild', bitrate: tooMuch, width: 480, height: 270 })]);
+  const packets = marked(plain.packets, (_, index) => index % 10 === 0);
+  made.write(packets.slice(0, 10));
+  made.ladder.setActive([0, 1]);
+  made.write(packets.slice(10)).finish();
+  assert.deepEqual([made.failed, made.configs[1], made.encoded[1]], [[1], undefined, undefined]);
+  assert.deepEqual(made.frames(0), range(0, 30));
+  assert.deepEqual(made.missing, 0);
+  assert.equal(made.pictures.length, 2);
 });
 
 it('keeps exact times with B-frames in the source and in the rendition, and decoding times in order', () => {

@@ -31,6 +31,8 @@ export interface LadderOutput {
   onConfig(rendition: number, config: Uint8Array): void;
   /** Called with the next encoded frame of a rendition. */
   onFrame(rendition: number, frame: RungFrame): void;
+  /** Called when the encoder of a rendition has failed. The others are still made. */
+  onFailed(rendition: number): void;
   /** Called when frames were lost. No rendition continues before the next segment. */
   onMissing(): void;
   /** Called with a picture, whose time is in ticks. */
@@ -107,14 +109,15 @@ export class Ladder implements Disposable {
         settings: { ...this.#job, framesPerSecond: Math.min(limit, source.framesPerSecond) },
         onConfig: (config) => this.#output.onConfig(index, config),
         onFrame: (encoded) => this.#output.onFrame(index, encoded),
+        onFailed: () => this.#onFailed(index),
       });
     });
     this.setActive(this.#rungs.map((_, index) => index));
   }
 
-  /** Makes only these renditions. A restored one begins at the next segment. */
+  /** Makes only these renditions, without those whose encoder has failed. A restored one begins at the next segment. */
   setActive(renditions: readonly number[]): void {
-    const active = this.#rungs.filter((_, index) => renditions.includes(index));
+    const active = this.#rungs.filter(({ hasFailed }, index) => !hasFailed && renditions.includes(index));
     for (const rung of this.#rungs) if (!active.includes(rung)) rung.stop();
     this.#active = active.toSorted((a, b) => areaOf(b.plan) - areaOf(a.plan));
   }
@@ -159,6 +162,11 @@ export class Ladder implements Disposable {
 
   [Symbol.dispose](): void {
     this.#close();
+  }
+
+  #onFailed(rendition: number): void {
+    this.#active = this.#active.filter(({ hasFailed }) => !hasFailed);
+    this.#output.onFailed(rendition);
   }
 
   /**

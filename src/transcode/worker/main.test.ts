@@ -44,6 +44,9 @@ it('announces that it prepares the mapping of tones before it begins, so that th
 /** The CPU time of a process, in hundredths of a second (proc_pid_stat(5)). */
 function cpuTicksOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const [user, system] = stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13);
+  const [user, system] = stat
+    .slice(stat.lastIndexOf(')') + 2)
+    .split(' ')
+    .slice(11, 13);
   return Number(user) + Number(system);
 }

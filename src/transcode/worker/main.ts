@@ -107,6 +107,7 @@ function start(job: Job): void {
     onConfig: (rendition, config) => send({ type: 'config', rendition, config }),
     onFrame: (rendition, { pts, dts, keyframe, marked, data }) =>
       send({ type: 'packet', packet: { rendition, pts, dts, keyframe, marked, data } }),
+    onFailed: (rendition) => send({ type: 'failed', rendition }),
     onMissing: () => send({ type: 'missing' }),
     onPicture: (picture) => send({ type: 'picture', ...picture }),
     onPreparing: () => {

@@ -5,6 +5,7 @@ import type { Frame } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+import { isEncoderRefusal } from './av.ts';
 import { FrameGate } from './frame-gate.ts';
 import type { ScaledFrames } from './scaled-frames.ts';
 import { Scaler } from './scaler.ts';
@@ -24,6 +25,8 @@ export interface RungOptions {
   /** Called when an encoder was opened, before its first frame. */
   readonly onConfig: (config: Uint8Array) => void;
   readonly onFrame: (frame: RungFrame) => void;
+  /** Called when the encoder did not open, or refused a frame. No frame of the rung follows. */
+  readonly onFailed: () => void;
 }
 
 /** When a frame is to be shown, and how. */
@@ -43,6 +46,7 @@ export class Rung implements Disposable {
   readonly #gate: FrameGate;
   readonly #scaler: Scaler;
   #encoder: VideoEncoder | undefined;
+  #hasFailed = false;
   /** Whether the encoder was opened for a rate at which it may hold frames back. */
   #mayHoldFrames = false;
   /** The ticks from decoding to showing a segment's first frame, while frames were reordered. */
@@ -71,9 +75,21 @@ export class Rung implements Disposable {
       this.#encoder?.finish();
       this.#closeEncoder();
     }
-    this.#encoder ??= this.#open(scaled);
-    if (marked) this.#starts.push(pts);
-    this.#encoder.encode(scaled, pts, verdict);
+    try {
+      this.#encoder ??= this.#open(scaled);
+      if (marked) this.#starts.push(pts);
+      this.#encoder.encode(scaled, pts, verdict);
+    } catch (error) {
+      if (!isEncoderRefusal(error)) throw error;
+      this.#hasFailed = true;
+      this.#closeEncoder();
+      this.#options.onFailed();
+    }
+  }
+
+  /** Whether its encoder has failed. It takes no frame any more. */
+  get hasFailed(): boolean {
+    return this.#hasFailed;
   }
 
   /** Makes the next frame a keyframe. */

@@ -7,14 +7,16 @@ import {
   AV_PICTURE_TYPE_NONE,
   AV_PICTURE_TYPE_P,
   AV_PIX_FMT_YUV420P,
+  AVERROR_ENOMEM,
   type FFEncoderCodec,
 } from 'node-av/constants';
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
-import { setOptions } from './av.ts';
+import { emptyFrame, setOptions } from './av.ts';
 import type { FrameVerdict } from './frame-gate.ts';
+import type { Size } from './scaling-step.ts';
 
 /** An encoded frame. Times are in ticks. */
 export interface EncodedFrame {
@@ -27,18 +29,22 @@ export interface EncodedFrame {
 /** FFmpeg's type for each role of a frame. */
 const PICTURE_TYPES = { take: AV_PICTURE_TYPE_NONE, anchor: AV_PICTURE_TYPE_P, keyframe: AV_PICTURE_TYPE_I } as const;
 
+/** The number of frames for which there is memory unless the lack of it has made an encoder fail. x264 needs fewer. */
+const SPARE_FRAMES = 32;
+
 /** An encoder from its first frame to {@link VideoEncoder.finish}. */
 export class VideoEncoder implements Disposable {
   /** The `avcC` record. */
   readonly config: Uint8Array;
   readonly #context = new CodecContext();
   readonly #packet = new Packet();
+  readonly #size: Size;
   readonly #onFrame: (frame: EncodedFrame) => void;
 
   /**
    * @param first a frame like those that will come: its size and colours are those of the rendition
    * @param onFrame called in decoding order
-   * @throws {FFmpegError} when the encoder refuses
+   * @throws {FFmpegError} when the encoder refuses, or lacks memory
    */
   constructor(
     description: EncoderDescription,
@@ -46,6 +52,7 @@ export class VideoEncoder implements Disposable {
     onFrame: (frame: EncodedFrame) => void,
   ) {
     this.#onFrame = onFrame;
+    this.#size = plan;
     this.#packet.alloc();
     const codec = Codec.findEncoderByName(description.name as FFEncoderCodec);
     if (codec === null) throw new Error(`this FFmpeg has no ${description.name}`);
@@ -63,7 +70,7 @@ export class VideoEncoder implements Disposable {
     context.colorTrc = first.colorTrc;
     context.setFlags(AV_CODEC_FLAG_GLOBAL_HEADER);
     setOptions(context, description.options(plan, settings));
-    FFmpegError.throwIfError(context.open2Sync(codec), `open ${description.name}`);
+    this.#check(context.open2Sync(codec), `open ${description.name}`);
     this.config = Uint8Array.from(context.extraData ?? []);
   }
 
@@ -72,11 +79,12 @@ export class VideoEncoder implements Disposable {
    * @param frame used only during the call
    * @param pts larger than that of the last frame
    * @param as an `anchor` does not become a B-frame, and `take` leaves the choice to the encoder
+   * @throws {FFmpegError} when the encoder refuses the frame, or lacks memory
    */
   encode(frame: Frame, pts: number, as: Exclude<FrameVerdict, 'skip'>): void {
     frame.pts = BigInt(pts);
     frame.pictType = PICTURE_TYPES[as];
-    FFmpegError.throwIfError(this.#context.sendFrameSync(frame), 'encode');
+    this.#check(this.#context.sendFrameSync(frame), 'encode');
     this.#receive();
   }
 
@@ -91,6 +99,12 @@ export class VideoEncoder implements Disposable {
     this.#context.freeContext();
   }
 
+  /** Throws an error for a result that is one. x264 reports a lack of memory like any other failure. */
+  #check(result: number, what: string): void {
+    if (result < 0 && !hasMemoryFor(this.#size)) FFmpegError.throwIfError(AVERROR_ENOMEM, 'memory for an encoder');
+    FFmpegError.throwIfError(result, what);
+  }
+
   #receive(): void {
     while (this.#context.receivePacketSync(this.#packet) >= 0) {
       const { pts, dts, isKeyframe, data } = this.#packet;
@@ -98,4 +112,14 @@ export class VideoEncoder implements Disposable {
       this.#packet.unref();
     }
   }
+}
+
+/** Whether memory for an encoder of this size can be allocated now. It is freed at once, and never written to. */
+function hasMemoryFor({ width, height }: Size): boolean {
+  const frames = Array.from({ length: SPARE_FRAMES }, () =>
+    Object.assign(emptyFrame(), { width, height, format: AV_PIX_FMT_YUV420P }),
+  );
+  const isEnough = frames.every((frame) => frame.getBuffer() >= 0);
+  for (const frame of frames) frame.free();
+  return isEnough;
 }

@@ -30,6 +30,9 @@ const ADVICE: Readonly<Partial<Record<WarningCode, Advice>>> = {
     other: 'Restart the encoder, or try another one: a driver of a hardware encoder is a common cause.',
   },
   transcode_rendition_shed: { other: 'Use fewer or smaller profiles, or a lower frame rate, on this stream.' },
+  transcode_rendition_failed: {
+    other: 'Give the profile a usual size, bitrate, frame rate and H.264 profile, and start the stream again.',
+  },
   transcode_frames_dropped: { other: 'Use fewer or smaller profiles, or a lower frame rate, on this stream.' },
   transcode_limit_reached: { other: 'End another stream that is transcoded, or ask the operator for a higher limit.' },
   transcode_quota_reached: { other: 'End another stream that is transcoded, or ask an admin for a larger quota.' },

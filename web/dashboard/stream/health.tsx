@@ -103,9 +103,10 @@ export function StreamHealth({ stream, session }: { readonly stream: Stream; rea
                     : watchers(viewers)}
               </Badge>
             ))}
-            {leftOut.map(({ name }) => (
+            {leftOut.map(({ name, reason }) => (
               <Badge key={name} tone="plain">
-                <bdi>{name}</bdi> left out: larger than the source
+                <bdi>{name}</bdi> left out:{' '}
+                {reason === 'encoder_failed' ? 'its encoder failed' : 'larger than the source'}
               </Badge>
             ))}
           </dd>
