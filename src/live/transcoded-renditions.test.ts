@@ -37,6 +37,7 @@ function setUp({
   const told: { readonly id: RenditionId; readonly event: SessionEvent }[] = [];
   const offers: (readonly RenditionId[])[] = [];
   const audioMissing: string[] = [];
+  let disposals = 0;
   const marker = {
     isWaiting: false,
     cuts: Array.from({ length: 9 }, (_, ordinal) => ({ ...markAt(ordinal), atS: ordinal * 2 })),
@@ -61,7 +62,7 @@ function setUp({
       callbacks = asked.callbacks;
       return {
         setTrack: (track) => {
-          given.push('video track');
+          given.push(asked.trust.accepts(track) ? 'video track' : 'refused video track');
           return planRenditions(profiles, track);
         },
         setAudioTrack: () => given.push('audio track'),
@@ -71,9 +72,9 @@ function setUp({
           ),
         flush: () => {},
         get stats() {
-          return stats;
+          return { ...stats, isSourceRefused: asked.trust.isRefused };
         },
-        [Symbol.asyncDispose]: async () => {},
+        [Symbol.asyncDispose]: async () => void disposals++,
       };
     },
   });
@@ -92,8 +93,10 @@ function setUp({
     passes: (milliseconds: number) => {
       now += milliseconds;
     },
+    disposals: () => disposals,
     refuseSource: () => {
-      stats = { ...stats, isSourceRefused: true, shed: [] };
+      for (const exit of ['SIGSEGV', 'SIGSEGV']) request!.trust.workerLost({ reason: 'exited', exit, ranMs: 0 });
+      stats = { ...stats, shed: [] };
       callbacks!.onWarning({ code: 'transcode_source_refused' });
     },
     said: () => warnings.active.map(({ code, message }) => `${code}: ${message}`),
@@ -412,6 +415,53 @@ test('a session whose video is refused has no renditions, and a warning for as l
   renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });
   assert.deepEqual(renditions.health.renditions, []);
   assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
+});
+
+test('a session whose video is refused gives its place to others, and asks again only with another size, once', () => {
+  const { renditions, said, refuseSource, given, write, disposals, offers } = setUp();
+  const codes = () => said().map((each) => each.split(':')[0]);
+  const keyframe = () => write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  renditions.setTrack(VIDEO_TRACK);
+  refuseSource();
+  assert.deepEqual([disposals(), renditions.isActive, renditions.health.transcoder], [1, false, undefined]);
+  given.length = 0;
+  keyframe();
+  renditions.setTrack({ ...VIDEO_TRACK, config: Buffer.from('again') });
+  keyframe();
+  assert.deepEqual([given, codes()], [[], ['transcode_source_refused']]);
+  const other = { ...VIDEO_TRACK, width: VIDEO_TRACK.width + 2 };
+  renditions.setTrack(other);
+  keyframe();
+  assert.deepEqual(given, ['video track', 'video keyframe']);
+  assert.deepEqual([codes(), offers.at(-1)], [['profile_larger_than_source'], ['small', 'smaller']]);
+  refuseSource();
+  renditions.setTrack(VIDEO_TRACK);
+  keyframe();
+  assert.deepEqual([given.length, disposals(), codes()], [2, 2, ['transcode_source_refused']]);
+});
+
+test('video that is refused does not begin anew with another transcoder, which the session has for its audio', () => {
+  const { renditions, said, refuseSource, given, write, disposals, asked, offers } = setUp();
+  renditions.setTrack(VIDEO_TRACK);
+  renditions.setAudioTrack(OPUS_TRACK);
+  refuseSource();
+  assert.deepEqual([disposals(), renditions.isActive], [0, true]);
+  given.length = 0;
+  asked().onRevoked();
+  write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
+  assert.deepEqual(given.slice(0, 2), ['refused video track', 'audio track']);
+  assert.deepEqual([offers.at(-1), renditions.health.renditions], [['audio'], []]);
+  assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
+
+  const late = setUp();
+  late.renditions.setTrack(VIDEO_TRACK);
+  late.refuseSource();
+  late.answer('later');
+  late.renditions.setAudioTrack(OPUS_TRACK);
+  assert.deepEqual(late.offers.at(-1), ['audio'], 'players wait for the audio alone');
+  late.answer(undefined);
+  late.write(packetAt(OPUS_TRACK, 0));
+  assert.deepEqual(late.given, ['video track', 'refused video track', 'audio track', 'audio keyframe']);
 });
 
 for (const [why, stop] of [

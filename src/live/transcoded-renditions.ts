@@ -11,6 +11,7 @@ import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/sess
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { type LadderPlan, type LeftOutProfile, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
+import { SourceTrust } from '#transcode/source-trust.ts';
 import type { PictureState, Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
 import { HeadStart } from './head-start.ts';
@@ -83,6 +84,7 @@ const NONE: readonly RenditionId[] = [];
 type State =
   | { readonly type: 'waiting' } // not yet, because media must have lasted for a moment
   | { readonly type: 'refused'; readonly why: keyof typeof REFUSALS } // not until another transcoder has ended
+  | { readonly type: 'source_refused' } // not before the video has another size, or there is audio to encode
   | { readonly type: 'open'; readonly transcoder: Transcoder }
   | { readonly type: 'closed' };
 
@@ -95,6 +97,8 @@ export class TranscodedRenditions implements AsyncDisposable {
   readonly #options: TranscodedRenditionsOptions;
   #state: State = { type: 'waiting' };
   readonly #headStart = new HeadStart();
+  /** Kept for the session, so that video which ends workers does not get more of them with another transcoder. */
+  readonly #trust = new SourceTrust();
   /** The video to be transcoded. */
   #track: VideoTrack | undefined;
   #audioTrack: AudioTrack | undefined;
@@ -159,6 +163,11 @@ export class TranscodedRenditions implements AsyncDisposable {
     if (this.#options.profiles.length === 0 || (this.#track !== undefined && sameTrack(this.#track, track))) return;
     this.#track = track;
     this.#headStart.clear();
+    if (this.#state.type === 'source_refused') {
+      if (!this.#trust.accepts(track)) return;
+      this.#options.warnings.clear('transcode_source_refused');
+      this.#state = { type: 'waiting' };
+    }
     if (this.#transcoder === undefined) this.#open();
     else this.#sendTrack(this.#transcoder);
   }
@@ -166,6 +175,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   /** Takes the configuration of audio that must be encoded as AAC, when it begins and whenever it changes. */
   setAudioTrack(track: AudioTrack): void {
     this.#audioTrack = track;
+    if (this.#state.type === 'source_refused') this.#state = { type: 'waiting' };
     if (this.#transcoder === undefined) this.#open();
     else this.#transcoder.setAudioTrack(track);
     this.#offer();
@@ -228,7 +238,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   #wait(event: PacketEvent | HeldEvent): void {
     const kind = event.type === 'packet' ? event.packet.kind : 'video';
     const track = kind === 'video' ? this.#track : this.#audioTrack;
-    if (this.#state.type === 'closed' || track === undefined) return;
+    if (['closed', 'source_refused'].includes(this.#state.type) || track === undefined) return;
     const leader = this.#track === undefined ? 'audio' : 'video';
     if (this.#state.type === 'refused') {
       if (kind !== leader || event.type !== 'packet' || !event.packet.keyframe) return;
@@ -248,7 +258,8 @@ export class TranscodedRenditions implements AsyncDisposable {
       this.#refuse('limit');
     };
     const callbacks = this.#callbacks(() => isRevoked);
-    const answer = openTranscoder({ ...owner, profiles, logger, lastedMs, callbacks, onRevoked });
+    const trust = this.#trust;
+    const answer = openTranscoder({ ...owner, profiles, logger, lastedMs, callbacks, trust, onRevoked });
     if (answer === 'later') this.#announce(this.#state.type === 'refused' ? NO_PLAN : this.#planned());
     else if (typeof answer === 'string') this.#refuse(answer);
     else this.#begin(answer);
@@ -285,8 +296,16 @@ export class TranscodedRenditions implements AsyncDisposable {
     logger.warn({ code }, text);
   }
 
+  /** Gives up the transcoder, which has nothing to do any more, so that another session gets its place. */
+  #giveUp(): void {
+    const transcoder = this.#transcoder;
+    this.#state = { type: 'source_refused' };
+    void transcoder?.[Symbol.asyncDispose]();
+  }
+
   #planned(): LadderPlan {
-    return this.#track === undefined ? NO_PLAN : planRenditions(this.#options.profiles, this.#track);
+    if (this.#track === undefined || this.#trust.isRefused) return NO_PLAN;
+    return planRenditions(this.#options.profiles, this.#track);
   }
 
   /** Takes the renditions that are made from now on. Others end, and may begin again later. */
@@ -477,6 +496,7 @@ export class TranscodedRenditions implements AsyncDisposable {
         if (renditionId !== undefined) this.#leaveOut(renditionId);
         break;
       case 'transcode_source_refused':
+        if (this.#audioTrack === undefined) this.#giveUp();
         this.#endRenditions();
         warnings.raise({ code });
         break;

@@ -8,6 +8,7 @@ import { PlayedWorkers } from '#test/support/played-worker.ts';
 import { asEvent, markAt, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
+import { SourceTrust } from './source-trust.ts';
 import type { TranscoderWarning } from './transcoder.ts';
 
 const PROFILES = [160, 128].map((width) => ({
@@ -37,9 +38,13 @@ async function setUp(t: TestContext, { graceMs = 0 } = {}) {
       onAudioTrack() {},
       onAudioPacket() {},
       onPicture() {},
-      onWarning: (warning) => void warnings.push(warning),
+      onWarning: (warning) => {
+        warnings.push(warning);
+        if (warning.code === 'transcode_source_refused') void transcoder[Symbol.asyncDispose]();
+      },
       onRestart() {},
     },
+    trust: new SourceTrust(),
     forkServer: workers,
     clock,
     logger: silentLogger,
@@ -181,6 +186,18 @@ it('makes a shed rendition when the encoder of the last one failed', async (t) =
     workers.heard.findLast(({ type }) => type === 'active'),
     { type: 'active', renditions: [0] },
   );
+});
+
+it('ends when it is disposed because its source is refused', async (t) => {
+  const { transcoder, workers, begin, warnings } = await setUp(t);
+  await begin();
+  workers.end({ exit: 'SIGSEGV', detail: '' });
+  await waitFor(() => transcoder.stats.restarts === 1, { what: 'the end of the first worker' });
+  await workers.getReady();
+  await workers.hears('source');
+  workers.end({ exit: 'SIGSEGV', detail: '' });
+  await waitFor(() => warnings.some(({ code }) => code === 'transcode_source_refused'), { what: 'the refusal' });
+  assert.equal(transcoder.stats.state, 'ended');
 });
 
 /** Waits until what was said has been read. */

@@ -18,6 +18,7 @@ import { asEvent, markAt } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer, type WorkerStarter } from './fork-server.ts';
 import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
+import { SourceTrust } from './source-trust.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
 
 const PROFILES: readonly Profile[] = [
@@ -126,6 +127,7 @@ function begin(recording: Recording, options: Options = {}) {
     profiles: PROFILES,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
     callbacks: recording,
+    trust: new SourceTrust(),
     forkServer: starter,
     clock,
     logger,

@@ -18,7 +18,7 @@ import type { WorkerStarter } from './fork-server.ts';
 import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
 import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition-plan.ts';
-import { SourceTrust } from './source-trust.ts';
+import type { SourceTrust } from './source-trust.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
 import { memoryOf } from './worker-memory.ts';
 import type { FromWorker, SourceDescription, WorkerHealth } from './worker-messages.ts';
@@ -77,6 +77,8 @@ export interface ProcessTranscoderOptions {
   readonly profiles: readonly Profile[];
   readonly settings: Pick<TranscodeSettings, 'preset' | 'threads' | 'memoryMib'>;
   readonly callbacks: TranscoderCallbacks;
+  /** What the video of the session has done to workers so far. */
+  readonly trust: SourceTrust;
   /** Starts the workers. */
   readonly forkServer: WorkerStarter;
   readonly clock: Clock;
@@ -108,13 +110,11 @@ export class ProcessTranscoder implements Transcoder {
   readonly #pauses: Backoff;
   readonly #feed = new Feed();
   readonly #policy = new OverloadPolicy([]);
-  readonly #trust = new SourceTrust();
+  readonly #trust: SourceTrust;
   readonly #results: WorkerResults;
   #state: State = { type: 'idle' };
   /** The video to be transcoded, and the frame rate that its bitstream declares. */
   #source: { readonly description: SourceDescription; readonly declaredFrameRate: number | undefined } | undefined;
-  /** The size of the newest video track. */
-  #size: { readonly width: number; readonly height: number } | undefined;
   #audioSource: AudioTrack | undefined;
   #ticker: NodeJS.Timeout | undefined;
   /** The monotonic time before which the lag says nothing about the worker. */
@@ -141,7 +141,8 @@ export class ProcessTranscoder implements Transcoder {
     this.#options = options;
     this.#patience = { ...PATIENCE, ...options.patience };
     this.#pauses = new Backoff({ firstMs: this.#patience.firstPauseMs, maxMs: this.#patience.maxPauseMs });
-    const { callbacks } = options;
+    const { callbacks, trust } = options;
+    this.#trust = trust;
     this.#results = new WorkerResults({
       onTrack: (id, track) => callbacks.onTrack(id, track),
       onPacket: (id, packet) => {
@@ -177,9 +178,7 @@ export class ProcessTranscoder implements Transcoder {
     this.#feed.reset();
     const { codec, config, width, height, declaredFrameRate } = track;
     const framesPerSecond = declaredFrameRate ?? USUAL_FRAME_RATE;
-    if (this.#size?.width !== width || this.#size.height !== height) this.#trust.resized();
-    this.#size = { width, height };
-    if (this.#trust.isRefused) return plan;
+    if (!this.#trust.accepts(track)) return plan;
     const description = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));
@@ -523,20 +522,22 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.logger.warn({ reason, exit, pauseMs, detail }, 'transcoder lost its worker');
     this.#reportMissing();
     if (this.#audioSource !== undefined) this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
-    if (this.#trust.isRefused && this.#source !== undefined) this.#refuseSource();
+    const isRefused = this.#trust.isRefused && this.#source !== undefined;
+    if (isRefused) this.#forgetSource();
     const isNeeded = this.#source !== undefined || this.#audioSource !== undefined;
     this.#state = isNeeded ? { type: 'pausing', timer: setTimeout(() => this.#start(), pauseMs) } : { type: 'idle' };
     this.#options.callbacks.onRestart({ reason, exit, pauseMs });
+    // Last, because the session may dispose the transcoder now.
+    if (isRefused) this.#options.callbacks.onWarning({ code: 'transcode_source_refused' });
   }
 
   /** Stops transcoding the video, and continues with the audio. */
-  #refuseSource(): void {
+  #forgetSource(): void {
     const code = 'transcode_source_refused';
     this.#source = undefined;
     this.#feed.reset();
     this.#policy.replaceOrder([]);
     this.#restored.clear();
-    this.#options.callbacks.onWarning({ code });
     this.#options.logger.warn({ code }, 'video is no longer transcoded, because two workers failed with it');
   }
 }

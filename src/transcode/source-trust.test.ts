@@ -33,15 +33,15 @@ it('a worker that is lost for another reason does not count against the source',
 
 it('a refused source gets one more worker with another size, and only once', () => {
   const trust = new SourceTrust();
-  trust.resized();
+  assert.equal(trust.accepts({ width: 640, height: 360 }), true);
   trust.workerLost(MEMORY);
-  trust.resized();
+  assert.equal(trust.accepts({ width: 1280, height: 360 }), true);
   trust.workerLost(MEMORY);
   assert.equal(trust.isRefused, true, 'another size does not reset the count of a source that was not refused');
-  trust.resized();
-  assert.equal(trust.isRefused, false);
+  assert.equal(trust.accepts({ width: 1280, height: 360 }), false, 'the same size');
+  assert.equal(trust.accepts({ width: 1280, height: 720 }), true);
+  assert.equal(trust.accepts({ width: 1280, height: 720 }), true, 'asked again');
   trust.workerLost(MEMORY);
   assert.equal(trust.isRefused, true);
-  trust.resized();
-  assert.equal(trust.isRefused, true);
+  assert.equal(trust.accepts({ width: 640, height: 360 }), false);
 });

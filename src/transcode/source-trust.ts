@@ -10,6 +10,12 @@ const EARLY_MS = 10_000;
 /** The signals of crashes. All other signals are sent by another process. */
 const CRASHES: ReadonlySet<number | string> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
+/** In pixels, as displayed. */
+interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
 /** How a worker was lost. */
 export interface Loss {
   readonly reason: RestartReason;
@@ -19,10 +25,11 @@ export interface Loss {
   readonly ranMs: number;
 }
 
-/** Counts the workers that the video of one session has ended. */
+/** Counts the workers that the video of one session has ended, whichever transcoders of the session they belonged to. */
 export class SourceTrust {
   #losses = 0;
   #hasTriedAgain = false;
+  #size: Size | undefined;
 
   /** Whether the source is refused. */
   get isRefused(): boolean {
@@ -35,10 +42,17 @@ export class SourceTrust {
     if (reason === 'too_much_memory' || (reason === 'exited' && isCrash && ranMs < EARLY_MS)) this.#losses += 1;
   }
 
-  /** Notes that the source has another size. A refused source may end one more worker, once in a session. */
-  resized(): void {
-    if (!this.isRefused || this.#hasTriedAgain) return;
-    this.#hasTriedAgain = true;
-    this.#losses = MAX_LOSSES - 1;
+  /**
+   * Takes the size of the video from now on. A refused source of another size may end one more worker, once in a session.
+   * @returns whether the video may be decoded
+   */
+  accepts({ width, height }: Size): boolean {
+    const isOther = this.#size?.width !== width || this.#size.height !== height;
+    this.#size = { width, height };
+    if (this.isRefused && isOther && !this.#hasTriedAgain) {
+      this.#hasTriedAgain = true;
+      this.#losses = MAX_LOSSES - 1;
+    }
+    return !this.isRefused;
   }
 }

@@ -3,6 +3,7 @@ import { it } from 'node:test';
 import { newStreamId, newUserId } from '#domain/ids.ts';
 import { ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { SourceTrust } from './source-trust.ts';
 import type { Transcoder } from './transcoder.ts';
 import { type TranscodeRequest, TranscoderPool } from './transcoder-pool.ts';
 
@@ -37,6 +38,7 @@ function setUp(maxTranscodes: number, isAvailable = true) {
       lastedMs: 1000,
       profiles: [],
       callbacks,
+      trust: new SourceTrust(),
       onRevoked: nothing,
       logger: silentLogger,
       ...change,

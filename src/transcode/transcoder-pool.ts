@@ -8,6 +8,7 @@ import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
 import type { WorkerStarter } from './fork-server.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
+import type { SourceTrust } from './source-trust.ts';
 import { StartIntervals } from './start-intervals.ts';
 import type { Transcoder, TranscoderCallbacks } from './transcoder.ts';
 
@@ -24,6 +25,8 @@ export interface TranscodeRequest {
   readonly lastedMs: number;
   readonly profiles: readonly Profile[];
   readonly callbacks: TranscoderCallbacks;
+  /** What the video of the session has done to workers so far. */
+  readonly trust: SourceTrust;
   /** Called when the place goes to another user. The pool disposes the transcoder, and its later results must be ignored. */
   readonly onRevoked: () => void;
   /** A logger with the session's ids. */

@@ -114,7 +114,7 @@ export interface TranscoderStats {
 /**
  * The transcoder of a session. Calls never wait, and never throw because of a worker: what cannot be transcoded in time is dropped. Video
  * that has ended two workers, by using too much memory or by a crash soon after the start, is no longer transcoded, and only the audio is.
- * A track of another size is tried again once.
+ * A track of another size is tried again once. The workers of earlier transcoders of the session count, too.
  *
  * Disposing it encodes and hands out what is left, and ends the worker within two seconds, by force if necessary. The callbacks are called
  * until the disposal settles, and never after that.

@@ -14,6 +14,7 @@ import { asEvent } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer } from './fork-server.ts';
 import { ProcessTranscoder } from './process-transcoder.ts';
+import { SourceTrust } from './source-trust.ts';
 import type { TranscoderRestart, TranscoderWarningCode } from './transcoder.ts';
 
 const canLimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
@@ -58,6 +59,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
       onWarning: ({ code }) => void warnings.push(code),
       onRestart: (restart) => void restarts.push(restart),
     },
+    trust: new SourceTrust(),
     forkServer,
     clock: systemClock,
     logger: silentLogger,
