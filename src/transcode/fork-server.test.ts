@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { beforeEach, it } from 'node:test';
 import { childrenOf, forkServersOf, isRunning, transcodersOf } from '#test/support/children.ts';
 import { waitFor } from '#test/support/wait-for.ts';
@@ -153,6 +153,35 @@ it('ends with its workers when its server is killed, even if the server has not 
   await until('the end of both', () => !pids.some(isRunning));
 });
 
+it('leaves no process behind when it is killed, if process 1 is an init as in a container with one', {
+  skip: canMakePidNamespaces() ? false : 'this user, or this system, cannot make a PID namespace (unshare --pid)',
+}, () => {
+  const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
+  const script = `
+    const { setTimeout: sleep } = await import('node:timers/promises');
+    const { ForkServer } = await import(${url('fork-server.ts')});
+    const { childrenOf, forkServersOf } = await import(${url('../../test/support/children.ts')});
+    const forkServer = new ForkServer();
+    const ended = Promise.withResolvers();
+    forkServer.start('transcoder', {
+      onStarted() {
+        process.kill(forkServersOf(process.pid)[0].pid, 'SIGKILL');
+      },
+      onEnded: ended.resolve,
+    });
+    await ended.promise;
+    while ([...childrenOf(1), ...childrenOf(process.pid)].some(({ pid }) => pid !== process.pid)) await sleep(10);
+  `;
+  // The shell is process 1 of the namespace. It does not replace itself by the program, because another command follows.
+  const inNamespace = ['--pid', '--fork', '--mount-proc', '--kill-child', 'sh', '-c', '"$@"; exit $?', 'sh'];
+  const { status, stderr } = spawnSync(
+    'unshare',
+    [...inNamespace, process.execPath, '--input-type=module', '--eval', script],
+    { timeout: 120_000, encoding: 'utf8' },
+  );
+  assert.equal(status, 0, stderr);
+});
+
 it('ends its workers when it is disposed', async () => {
   const forkServer = new ForkServer();
   const { worker, isReady } = startWorker(forkServer);
@@ -169,3 +198,7 @@ it('reports a worker as not started when it is requested after the disposal', as
   await worker.ended;
   assert.equal(heard.ends[0]?.reason, 'not_started');
 });
+
+function canMakePidNamespaces(): boolean {
+  return spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0;
+}

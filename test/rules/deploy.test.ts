@@ -57,6 +57,12 @@ test('Pods get no variables for Services, which the server may take for settings
   for (const text of sets) assert.match(text, /^ {6}enableServiceLinks: false$/m);
 });
 
+test('process 1 of each container of Millrace is an init, which reaps the workers of a fork server that was lost', () => {
+  const [, service] = /^ {2}millrace:\n((?: {4}.*\n|\n)+)/m.exec(textOf('compose.yaml')) ?? [];
+  assert.match(service ?? '', /^ {4}init: true$/m);
+  assert.match(textOf('kubernetes.yaml'), /^ {6}shareProcessNamespace: true$/m);
+});
+
 test('all files name only settings that exist', () => {
   const known = new Set(
     Object.values(SETTINGS).flatMap((stage) => Object.values(stage).map(({ name }) => PREFIX + name)),
