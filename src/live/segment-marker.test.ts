@@ -224,6 +224,22 @@ test('after an interruption nothing passes before the next keyframe, which begin
   });
 });
 
+test('after an interruption, or a discontinuity, the segments of the time without the leader are cut up to its return', () => {
+  for (const lose of ['interrupt', 'discontinue'] as const) {
+    const marker = newMarker({ targetDurationS: 2 });
+    markOf(marker, key(0));
+    marker[lose]();
+    marker.pass(2.3);
+    markOf(marker, key(5000));
+    assert.deepEqual(cutsOf(marker), [
+      [0, 0],
+      [1, 2.35],
+      [2, 4.7],
+      [3, 5],
+    ]);
+  }
+});
+
 test('an interruption after a discontinuity that has not begun is a discontinuity', () => {
   const marker = newMarker();
   markOf(marker, key(0));

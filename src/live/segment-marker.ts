@@ -140,7 +140,13 @@ export class SegmentMarker {
     // The tolerance is half a frame, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
     const toleranceS = Math.max(0, atS - this.#lastLeaderS) / 2;
     this.#note(packet, timescale);
-    if (phase.type === 'waiting' || !phase.isLed) return packet.keyframe ? this.#begin(packet, timescale) : undefined;
+    if (phase.type === 'waiting' || !phase.isLed) {
+      if (!packet.keyframe) return undefined;
+      // Time may have passed since the segments without the leader were cut. The last of them cannot be filled up to this packet when it
+      // would be too long.
+      this.pass(atS);
+      return this.#begin(packet, timescale);
+    }
     const lengthS = atS - phase.startS;
     const { missed } = phase;
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {

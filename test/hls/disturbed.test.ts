@@ -110,8 +110,8 @@ describe('a presentation', () => {
   test('has no hole in the audio where a publisher comes back, however long it was away and whenever its audio begins', async () => {
     const milliseconds = (max: number) => fc.integer({ min: 0, max }).map((value) => value / 1000);
     await fc.assert(
-      fc.asyncProperty(milliseconds(2500), milliseconds(500), milliseconds(300), async (awayS, unpacedS, lateS) => {
-        const feed = new Feed(both);
+      fc.asyncProperty(milliseconds(7500), milliseconds(500), milliseconds(300), async (awayS, unpacedS, lateS) => {
+        const feed = new Feed({ ...both, presentation: { targetDurationS: 2 } });
         feed.play(4.5);
         await feed.pause(awayS, { unpacedS });
         feed.play(lateS, { audio: true });
@@ -121,7 +121,8 @@ describe('a presentation', () => {
         assertContiguous(await samplesOf(feed, 'audio'));
         assertContiguous(await samplesOf(feed, 'source'));
       }),
-      { numRuns: 60 },
+      // In the example the publisher comes back between two paces, when the segment is too long and the next one is not cut yet.
+      { numRuns: 60, examples: [[1.85, 0.249, 0.1]] },
     );
   });
 
