@@ -157,7 +157,9 @@ export function playWithHls(Hls, video, url, quality, startAt) {
   };
   const looking = setInterval(() => void look(), LISTED_EVERY_MS);
   const begin = async (/** @type {import('./engine.js').StartAt} */ at) => {
-    const positionS = 'positionS' in at ? at.positionS : await positionOf(hls.levels[0]?.uri ?? '', at.dateMs);
+    // Positions count from the beginning of the variant that is loaded first. Others may begin later, because their transcoder started later.
+    const first = hls.levels[hls.startLevel] ?? hls.levels[0];
+    const positionS = 'positionS' in at ? at.positionS : await positionOf(first?.uri ?? '', at.dateMs);
     // Before the start of a running recording's first variant, which may be aligned to audio that begins a little later, hls.js would begin
     // near the end. A negative position leaves the choice to the playlist.
     if (!isStopped) hls.startLoad(positionS < 0 ? positionS : Math.max(positionS, INSIDE_S));
