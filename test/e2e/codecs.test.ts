@@ -165,7 +165,7 @@ test('audio made of Opus has no hole when its transcoder is killed, and is in st
   assertMedia(renditionOf(watched, 'audio'));
 });
 
-describe('in Chromium', NEEDS_CHROMIUM, () => {
+describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   const parts = new AsyncDisposableStack();
   let browser: TestBrowser;
   let server: ServerProcess;

@@ -4,7 +4,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
-import { launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
+import { changeTimers, launchChromium, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
 import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 
 /** The window of a desktop. */
@@ -14,10 +14,7 @@ export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, ha
 /** The steps in which messages of the dashboard go by themselves, see `toast.tsx`. */
 export const TOAST_STEP_MS = 1500;
 /** They are longer for tests, whose process may stand still for seconds. */
-const LONG_TOASTS = `{
-  const { setInterval } = globalThis;
-  globalThis.setInterval = (run, ms, ...more) => setInterval(run, ms === ${TOAST_STEP_MS} ? 15_000 : ms, ...more);
-}`;
+const LONG_TOAST_STEP_MS = 15_000;
 /** Longer than any wait for media. */
 const HOLD_MS = 60_000;
 /** Text that would run as a script in a page that inserted it as HTML. It is the name of a stream. */
@@ -89,8 +86,9 @@ export async function startDashboard(): Promise<TestDashboard> {
   const browser = parts.use(await launchChromium());
   const chromium = {
     newPage: async (options?: BrowserContextOptions) => {
-      const watched = await browser.newPage(options);
-      await watched.page.addInitScript(LONG_TOASTS);
+      // Nothing is drawn again only because something moves.
+      const watched = await browser.newPage({ reducedMotion: 'reduce', ...options });
+      await changeTimers(watched.page, { [TOAST_STEP_MS]: LONG_TOAST_STEP_MS });
       return watched;
     },
   };
@@ -124,7 +122,7 @@ export async function startDashboard(): Promise<TestDashboard> {
     url,
     signInWithKey,
     openSignedIn: async (path, options = DESK) => {
-      const watched = await chromium.newPage({ reducedMotion: 'reduce', storageState, ...options });
+      const watched = await chromium.newPage({ storageState, ...options });
       await watched.page.goto(url(path));
       return watched;
     },

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Page } from 'playwright-core';
 import { run } from '../cli/millrace.ts';
 import { ApiClient } from '../support/api-client.ts';
-import { NEEDS_CHROMIUM } from '../support/chromium.ts';
+import { changeTimers, NEEDS_CHROMIUM } from '../support/chromium.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { startServer } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -420,8 +420,10 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
 
   test('a webhook is created, its deliveries are shown with request and answer, and one is sent again', async () => {
     await using receiver = await startReceiver();
-    await using watched = await openSignedIn('/webhooks');
+    await using watched = await openSignedIn('/');
     const { page, errors } = watched;
+    await changeTimers(page, { 5000: 250 });
+    await page.goto(url('/webhooks'));
     await page.getByRole('button', { name: 'Create a webhook' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name', { exact: true }).fill('my receiver');
@@ -567,7 +569,8 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await server.api.request('POST', `/stream/${made.id}/rotate-key`);
     await using watched = await openSignedIn('/');
     const { page, errors } = watched;
-    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000; }');
+    // It is also too fast, so that the texts that say how long ago something was soon change.
+    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000 + 5 * performance.now(); }');
     await page.goto(url(`/streams/${made.id}/start`));
     await page.getByText('Waiting for your encoder').first().waitFor();
     await assert.rejects(RtmpClient.publish(server.rtmpPort, made.streamKey), RtmpRefusedError);
@@ -595,11 +598,12 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     const made = await server.api.createStream({ name: 'kept waiting', profiles: [] });
     await using watched = await openSignedIn('/');
     const { page } = watched;
-    // The limits of requests for tokens and of changes, in less time.
+    // The limits of requests for tokens and of changes, in less time, and data that is read again sooner.
     await page.addInitScript(`{
       const { timeout } = AbortSignal;
-      AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 15_000 || ms === 60_000 ? 3000 : ms);
+      AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 15_000 || ms === 60_000 ? 1500 : ms);
     }`);
+    await changeTimers(page, { 15000: 500 });
     await page.goto(url(`/streams/${made.id}`));
     await page.locator('.liveness.live').waitFor();
     const lost = { tokens: 0, changes: 0 };
@@ -668,10 +672,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
 
     await page.goto('about:blank');
     const second = await hold();
-    await page.addInitScript(`{
-      const { setInterval } = globalThis;
-      globalThis.setInterval = (run, ms, ...more) => setInterval(run, ms === 15_000 ? 500 : ms, ...more);
-    }`);
+    await changeTimers(page, { 15000: 500 });
     await page.goto(url(`/streams/${id}`));
     await state(page, 'Reconnecting…');
     await theirs.request('PATCH', `/stream/${id}`, { name: 'the busier show' });
@@ -709,10 +710,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await server.api.request('DELETE', `/stream/${made.id}`);
     await page.getByText('You have no stream with this id').waitFor();
     // Another server may know it, so it is looked for again, but only once a minute.
-    await page.addInitScript(`{
-      const { setInterval } = globalThis;
-      globalThis.setInterval = (run, ms) => setInterval(run, ms === 60_000 ? 100 : ms);
-    }`);
+    await changeTimers(page, { 60000: 100 });
     asked.streams = 0;
     await page.reload();
     await page.getByText('You have no stream with this id').waitFor();

@@ -169,6 +169,7 @@ describe('a movie in Chromium', NEEDS_CHROMIUM, () => {
     const ended = await page.evaluate(`(async () => {
       const video = document.querySelector('video');
       video.currentTime = 2.5;
+      video.playbackRate = 4;
       await video.play();
       await new Promise((done) => { video.onended = done; video.onerror = done; });
       return { ended: video.ended, error: video.error?.message };

@@ -20,7 +20,7 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
   after(() => parts.disposeAsync());
 
   test('break no policy, load nothing from other hosts, are named after the service, and fit a phone', async () => {
-    for (const path of PATHS) {
+    const look = async (path: string) => {
       await using watched = await chromium.newPage({ viewport: { width: 360, height: 740 }, isMobile: true });
       const { page, errors, failedRequests, hosts } = watched;
       await page.goto(server.url + path, { waitUntil: 'networkidle' });
@@ -28,7 +28,8 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
       assert.deepEqual([errors, failedRequests], [[], []], path);
       assert.deepEqual([...hosts], [new URL(server.url).host], path);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth'), 360, `${path} is as wide as the phone`);
-    }
+    };
+    await Promise.all(PATHS.map(look));
   });
 
   test('are dark when the system is dark', async () => {

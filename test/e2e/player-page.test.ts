@@ -8,7 +8,13 @@ import type { AddressInfo } from 'node:net';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import type { CreatedStream } from '../support/api-client.ts';
-import { launchChromium, NEEDS_CHROMIUM, type TestBrowser, type WatchedPage } from '../support/chromium.ts';
+import {
+  changeTimers,
+  launchChromium,
+  NEEDS_CHROMIUM,
+  type TestBrowser,
+  type WatchedPage,
+} from '../support/chromium.ts';
 import { type Loop, publishLoop, recordLoop, SMALL } from '../support/looped-publisher.ts';
 import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -199,8 +205,11 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using publisher = await publish(stream);
     const bothVariants = () => variantsListed(server.playlistUrl(stream.playbackId), 2);
     await bothVariants();
-    await using watched = await openPage(pageUrl(stream));
+    await using watched = await chromium.newPage(WINDOW);
     const { page, errors, failedRequests } = watched;
+    // How often the page looks for variants that were not listed before.
+    await changeTimers(page, { 10000: 1000 });
+    await page.goto(pageUrl(stream));
     const decoded = (width: number) =>
       waitFor(async () => (await page.evaluate('document.getElementById("video").videoWidth')) === width, {
         what: `a picture ${width} pixels wide`,
@@ -344,6 +353,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using _publisher = await publish(stream);
     await using watched = await chromium.newPage(WINDOW);
     const { page, errors } = watched;
+    // The pauses before a lost session is started again.
+    await changeTimers(page, { 1000: 100, 2000: 100, 4000: 100 });
     const body = `<script type="module" src="/play/element.js"></script>
       <millrace-player playback-id="${stream.playbackId}" muted controls></millrace-player>`;
     await page.route('**/own.html', (route) => route.fulfill({ contentType: 'text/html', body }));

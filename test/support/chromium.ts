@@ -65,6 +65,18 @@ export async function launchChromium({
   };
 }
 
+/**
+ * Changes how long timers of a page take that it starts with `setTimeout` and `setInterval`, from its next load on.
+ * @param durations the new duration by the one that the page asks for, both in milliseconds. All others stay as they are
+ */
+export async function changeTimers(page: Page, durations: Readonly<Record<number, number>>): Promise<void> {
+  await page.addInitScript(`for (const name of ['setTimeout', 'setInterval']) {
+    const start = globalThis[name];
+    const durations = ${JSON.stringify(durations)};
+    globalThis[name] = (run, ms, ...more) => start(run, durations[ms] ?? ms, ...more);
+  }`);
+}
+
 async function openPage(browser: Browser, options?: BrowserContextOptions): Promise<WatchedPage> {
   const context = await browser.newContext(options);
   context.setDefaultTimeout(PATIENCE_MS);
