@@ -27,7 +27,9 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   });
   after(() => parts.disposeAsync());
 
-  const publish = (streamKey: string, media = loop) => publishLoop(server.rtmpPort, streamKey, { loop: media });
+  const publish = (streamKey: string) => publishLoop(server.rtmpPort, streamKey, { loop });
+  /** Sends the second keyframe at once, because it shows how far apart they are. */
+  const publishSick = (streamKey: string) => publishLoop(server.rtmpPort, streamKey, { loop: sickLoop, aheadMs: 9000 });
   const isRefused = (streamKey: string) =>
     assert.rejects(RtmpClient.publish(server.rtmpPort, streamKey), RtmpRefusedError);
 
@@ -103,7 +105,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   });
 
   test('a test picture is live within seconds of a press, is recorded, and a clip is cut of it', async () => {
-    const made = await server.api.createStream({ name: 'test card', record: true });
+    const made = await server.api.createStream({ name: 'test card', record: true, profiles: [] });
     await using watched = await openSignedIn(`/streams/${made.id}/start`);
     const { page, errors } = watched;
     const pressedAt = performance.now();
@@ -187,7 +189,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   test('the wall has every live stream over the whole screen, those that need attention first, and no scroll bars', async () => {
     const made = await Promise.all(['a good one', 'a sick one'].map((name) => server.api.createStream({ name })));
     await using first = await publish(made[0]!.streamKey);
-    await using second = await publish(made[1]!.streamKey, sickLoop);
+    await using second = await publishSick(made[1]!.streamKey);
     await using watched = await openSignedIn('/');
     const { page, errors } = watched;
     await page.getByRole('link', { name: 'Wall', exact: true }).focus();
@@ -237,7 +239,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
 
   test('the dock signs in where it is, shows one stream in a narrow window, and what to change', async () => {
     const made = await server.api.createStream({ name: 'Konferenz 2026: Hauptbühne und Nebenbühne', profiles: [] });
-    await using watched = await chromium.newPage({ viewport: { width: 250, height: 600 }, reducedMotion: 'reduce' });
+    await using watched = await chromium.newPage({ viewport: { width: 250, height: 600 } });
     const { page, errors } = watched;
     await page.goto(url(`/streams/${made.id}`));
     await page.getByLabel('API key').fill(server.apiKey);
@@ -253,7 +255,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
     await isRefused(made.id);
     await page.getByText(/The encoder sends the id of this stream/).waitFor();
 
-    await using publisher = await publish(made.streamKey, sickLoop);
+    await using publisher = await publishSick(made.streamKey);
     const health = page.locator('.dock .health');
     await health.getByText('Issues').waitFor({ timeout: 60_000 });
     await page.getByText(/add -g 60/).waitFor();

@@ -65,7 +65,7 @@ export async function publishLoop(
 ): Promise<LoopedPublisher> {
   const client = await RtmpClient.publish(rtmpPort, streamKey);
   client.tags(loop.heads);
-  const startedAt = performance.now();
+  let startedAt = performance.now();
   let sent = 0;
   const send = () => {
     const untilMs = performance.now() - startedAt + aheadMs;
@@ -77,6 +77,11 @@ export async function publishLoop(
     }
   };
   send();
+  if (aheadMs > 0) {
+    // The server's clock of the session begins when it reads the first of this, and media must not be further ahead of that clock.
+    await client.heard();
+    startedAt = performance.now();
+  }
   const sending = setInterval(send, SEND_EVERY_MS);
   client.socket.once('close', () => clearInterval(sending));
   return {
