@@ -7,7 +7,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { CreatedStream } from '../support/api-client.ts';
-import { launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
+import { changeTimers, launchChromium, NEEDS_CHROMIUM, type TestBrowser } from '../support/chromium.ts';
 import { recordedViolations } from '../support/event-playlist-rules.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { checkMultivariant } from '../support/hls-rules.ts';
@@ -28,6 +28,12 @@ const FPS = SMALL.fps.num;
 const WINDOW = { viewport: { width: 640, height: 360 } };
 /** Longer than any wait for media. */
 const HOLD_MS = 60_000;
+/** How much of a broadcast is sent at once in the beginning, so that its recording is soon long enough. Its renditions may miss that. */
+const AHEAD_MS = 9000;
+/** The time after which the player page hides its controls, and a shorter one. */
+const IDLE = { 2500: 250 };
+/** The pauses of the player page before it starts a lost session again, and shorter ones. */
+const PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
 const PROFILES = [{ name: 'low', width: 256, height: 144, bitrate: 100_000, fps: 0 }];
 
 /** The content of `recording.json`. */
@@ -63,13 +69,18 @@ async function momentAfter(playlistUrl: string, leastS: number) {
   return { positionS: positionS + 0.5, dateMs: Math.round(dateMs + 500) };
 }
 
-/** The position from which on a playlist has some seconds of media without a gap. Renditions have gaps where a busy machine does not transcode. */
-async function wholeFrom(playlistUrl: string, seconds: number): Promise<number | false> {
+/**
+ * The position in a recording from which on one of its playlists has some seconds of media without a gap. Renditions begin later than the source
+ * and have gaps where a busy machine does not transcode.
+ * @param startMs the wall-clock time of the recording's first frame
+ */
+async function wholeFrom(playlistUrl: string, seconds: number, startMs: number): Promise<number | false> {
   const answer = await fetch(playlistUrl);
   if (!answer.ok) return false;
-  let positionS = 0;
-  let fromS = 0;
-  for (const { gap, durationS } of readMediaPlaylist(await answer.text()).segments) {
+  const { segments } = readMediaPlaylist(await answer.text());
+  let positionS = Math.max(0, Date.parse(segments[0]?.programDateTime ?? '') - startMs) / 1000;
+  let fromS = positionS;
+  for (const { gap, durationS } of segments) {
     positionS += durationS;
     if (gap) fromS = positionS;
     // The end of an MP4 may be a part or two before that of the playlist.
@@ -78,19 +89,20 @@ async function wholeFrom(playlistUrl: string, seconds: number): Promise<number |
   return false;
 }
 
-suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
+suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   const parts = new AsyncDisposableStack();
   let server: TestServer;
   let chromium: TestBrowser;
   let loop: Loop;
-  /** A broadcast for the first tests. The last of them ends it. */
-  let shared: { readonly stream: CreatedStream; readonly publisher: LoopedPublisher };
+  /** A broadcast for the last tests, which is long by then. */
+  let shared: { readonly stream: CreatedStream };
   before(async () => {
     server = parts.use(await startServer({ settings: CHEAP, longestHoldMs: HOLD_MS }));
     chromium = parts.use(await launchChromium());
     loop = await recordLoop();
-    shared = await publish();
-    parts.use(shared.publisher);
+    const { stream, publisher } = await publish({}, 0);
+    parts.use(publisher);
+    shared = { stream };
   });
   after(() => parts.disposeAsync());
 
@@ -126,264 +138,20 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       },
       { what: 'the first pictures' },
     );
-  async function publish(options: object = {}): Promise<{ stream: CreatedStream; publisher: LoopedPublisher }> {
+  async function publish(
+    options: object = {},
+    aheadMs = AHEAD_MS,
+  ): Promise<{ stream: CreatedStream; publisher: LoopedPublisher }> {
     const stream = await server.api.createStream({ record: true, profiles: PROFILES, ...options });
-    return { stream, publisher: await publishLoop(server.rtmpPort, stream.streamKey, { loop }) };
+    return { stream, publisher: await publishLoop(server.rtmpPort, stream.streamKey, { loop, aheadMs }) };
   }
 
-  test('the player page seeks back in a live stream to its start, shows pictures of it, and comes back to live', async () => {
-    const { stream } = shared;
-    const { folder } = await recorded(stream.playbackId, 12);
-    await storyboardOf(folder);
-    for (const options of [
-      { viewport: { width: 1280, height: 800 } },
-      { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'light' as const },
-    ]) {
-      await using watched = await chromium.newPage(options);
-      const { page, errors, failedRequests } = watched;
-      await page.goto(`${server.url}/play/${stream.playbackId}`);
-      await untilShown(page, 'state', 'playing');
-      const seek = page.locator('#seek');
-      await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
-      const box = (await seek.boundingBox())!;
-      assert.ok(box.height >= 24 && box.x >= 0 && box.x + box.width <= options.viewport.width);
-      await untilPreviewed(page);
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
-      const clickedAt = performance.now();
-      await page.mouse.click(box.x + 2, box.y + box.height / 2);
-      await untilShown(page, 'mode', 'replay');
-      await untilShown(page, 'state', 'playing');
-      await untilPlaying(page);
-      // It cannot have played for longer than since the click.
-      const beganAtS = (await positionOf(page)) - (performance.now() - clickedAt) / 1000;
-      assert.ok(beganAtS < 2, `it begins at ${beganAtS} s or later`);
-      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
-      if (process.env.SCREENSHOTS)
-        await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
-      // Keys seek as well, also while the time line has the focus. The video is paused, so that it does not get there by itself.
-      await page.locator('#player').press('k');
-      await untilShown(page, 'state', 'paused');
-      await seek.focus();
-      const before = await positionOf(page);
-      await page.keyboard.press('ArrowRight');
-      await waitFor(async () => (await positionOf(page)) > before + 5, { what: 'a jump of the arrow key' });
-      await page.getByText('Back to live').click();
-      await untilShown(page, 'mode', 'live');
-      await untilShown(page, 'state', 'playing');
-      await untilPlaying(page);
-      assert.deepEqual([errors, failedRequests], [[], []]);
-    }
-  });
-
-  test('on a phone a tap on hidden controls only shows them, and the large button to play is free', async () => {
-    const { stream } = shared;
-    await recorded(stream.playbackId, 12);
-    await using watched = await chromium.newPage(PHONE);
-    const { page, errors } = watched;
-    await page.goto(`${server.url}/play/${stream.playbackId}`);
-    await untilShown(page, 'state', 'playing');
-    await waitFor(async () => Number(await page.locator('#seek').getAttribute('max')) > 5, { what: 'a time line' });
-    await page.evaluate(`
-      globalThis.pressed = [];
-      const note = ({ target }) => pressed.push(target.closest('[id]').id);
-      for (const type of ['click', 'change']) document.getElementById('bar').addEventListener(type, note);
-    `);
-    const tap = async (id: string) => {
-      const box = (await page.locator(`#${id}`).boundingBox())!;
-      await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
-    };
-    for (const hidden of ['seek', 'play', 'mute', 'fullscreen']) {
-      // While the video stalls, the controls are shown.
-      await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
-      await tap(hidden);
-      await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
-    }
-    assert.deepEqual(await page.evaluate('pressed'), []);
-    // The time line stays shown while a finger rests on it before it moves on.
-    await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
-    await page
-      .locator('#seek')
-      .dispatchEvent('pointermove', { pointerType: 'touch', bubbles: true }, { timeout: 10_000 });
-    await page.locator('html:not([data-idle])').waitFor({ state: 'attached' });
-    // The controls are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
-    for (const shown of ['play', 'big-play']) {
-      await page.evaluate('document.getElementById("video").pause()');
-      await untilShown(page, 'state', 'paused');
-      await page.locator(`#${shown}`).tap();
-      await untilShown(page, 'state', 'playing');
-    }
-    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
-    assert.deepEqual(await page.evaluate('pressed'), ['play']);
-    assert.deepEqual(errors, []);
-  });
-
-  test('quick presses of the arrow keys add up, also from live', async () => {
-    const { stream } = shared;
-    // A page begins at least ten seconds before the end of a running recording.
-    await recorded(stream.playbackId, 32);
-    await using watched = await chromium.newPage(WINDOW);
-    const { page, errors } = watched;
-    // The video does not play, so that it stays where it is.
-    await page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
-    const seek = page.locator('#seek');
-    /** Presses the key twice at once, and tells where the time line was. */
-    const pressTwice = () =>
-      page.evaluate<number>(`(() => {
-        const from = document.getElementById('seek').valueAsNumber;
-        for (let n = 0; n < 2; n += 1) document.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }));
-        return from;
-      })()`);
-    const shows = (position: number, toleranceS: number) => async () => {
-      const isShown = '(({ readyState, seeking }) => readyState >= 2 && !seeking)(document.querySelector("video"))';
-      return (await page.evaluate<boolean>(isShown)) && Math.abs((await positionOf(page)) - position) < toleranceS;
-    };
-    await page.goto(`${server.url}/play/${stream.playbackId}?t=21`);
-    await waitFor(shows(21, 0.5), { what: 'a picture at 21 s' });
-    await waitFor(async () => Math.abs(Number(await seek.inputValue()) - 21) < 0.5, { what: 'a time line at 21 s' });
-    await pressTwice();
-    await waitFor(shows(1, 0.5), { what: 'a picture at 1 s' });
-
-    await page.goto(`${server.url}/play/${stream.playbackId}`);
-    await waitFor(async () => Number(await seek.getAttribute('max')) > 22, { what: 'a time line' });
-    // Whoever returns to live right after a key stays there.
-    const settled = 'new Promise((resolve) => setTimeout(resolve, 500))';
-    await pressTwice();
-    await page.evaluate(`document.getElementById('live').click(); ${settled}`);
-    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
-    const from = await pressTwice();
-    await untilShown(page, 'mode', 'replay');
-    // Where a busy machine interrupted the stream, the recording is shorter than the time.
-    await waitFor(shows(from - 20, 4), { what: `a picture at about ${from - 20} s` });
-    assert.ok(Math.abs(Number(await seek.inputValue()) - (from - 20)) < 4);
-    assert.deepEqual(errors, []);
-
-    // Before the first frame there is no position to seek from.
-    await page.route('**/source.m3u8*', (route) => route.abort());
-    await page.route('**/low.m3u8*', (route) => route.abort());
-    await page.goto(`${server.url}/play/${stream.playbackId}`);
-    await page.locator('#timeline').waitFor({ state: 'visible' });
-    await pressTwice();
-    await page.evaluate(settled);
-    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
-  });
-
-  test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
-    const { stream } = shared;
-    await recorded(stream.playbackId, 12);
-    await using watched = await chromium.newPage(WINDOW);
-    const { page, errors } = watched;
-    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
-    await untilShown(page, 'mode', 'replay');
-    await untilShown(page, 'state', 'playing');
-    await page.locator('#player').press('k');
-    await untilShown(page, 'state', 'paused');
-    let refused = 0;
-    await page.route('**/index.m3u8', async (route) => {
-      refused += 1;
-      await route.abort();
-    });
-    await page.route('**/{source,low}.m3u8*', (route) => route.abort());
-    // Each attempt asks three times.
-    await waitFor(() => refused >= 7, { what: 'three attempts', timeoutMs: 90_000 });
-    await page.unrouteAll({ behavior: 'wait' });
-    await waitFor(() => page.evaluate<boolean>('document.querySelector("video").readyState > 0'), {
-      what: 'a frame',
-      timeoutMs: 60_000,
-    });
-    assert.equal(await page.locator('html').getAttribute('data-state'), 'paused');
-    assert.equal(await page.evaluate('document.querySelector("video").paused'), true);
-    await page.locator('#player').press('k');
-    await untilShown(page, 'state', 'playing');
-    assert.deepEqual(errors, []);
-  });
-
-  test('a replay goes on after a segment that no browser can decode, and does not begin again', async () => {
-    const { stream } = shared;
-    const { folder } = await recorded(stream.playbackId, 20);
-    await using watched = await chromium.newPage(WINDOW);
-    const { page } = watched;
-    const { segments } = readMediaPlaylist(await (await fetch(`${folder}source.m3u8`)).text());
-    let endS = 0;
-    const bad = segments.find(({ durationS }) => {
-      endS += durationS;
-      return endS > 5;
-    })!;
-    let damaged = 0;
-    await page.route(`**/${bad.uri!.split('/').at(-1)}*`, async (route) => {
-      const response = await route.fetch();
-      const body = await response.body();
-      damaged += 1;
-      await route.fulfill({ response, body: body.fill(0xff, body.indexOf('mdat') + 4) });
-    });
-    await page.addInitScript(`
-      globalThis.begun = [];
-      addEventListener('seeked', ({ target }) => begun.push(target.currentTime), true);
-    `);
-    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
-    await waitFor(async () => (await positionOf(page)) > endS + 1, {
-      what: 'the media after that segment',
-      timeoutMs: 60_000,
-    });
-    await page.unrouteAll({ behavior: 'wait' });
-    await untilPlaying(page);
-    await untilShown(page, 'state', 'playing');
-    const [first = 0, ...others] = await page.evaluate<readonly number[]>('begun');
-    assert.ok(damaged > 0 && first < 2 && others.length > 0, `begun at ${first}, then at ${others.join()}`);
-    for (const each of others) assert.ok(each > endS - 5, `it begins again at ${each} s`);
-  });
-
-  test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
-    const { stream } = shared;
-    // The end of an MP4 may be a part or two before that of the playlist.
-    const { info, folder } = await recorded(stream.playbackId, 9, ['source', 'audio']);
-    const lowS = await waitFor(() => wholeFrom(`${folder}low.m3u8`, 4), { what: 'four seconds without a gap' });
-    await using watched = await chromium.newPage(WINDOW);
-    const { page } = watched;
-    for (const [file, lengthS] of [
-      ['source.mp4?to=8', 8],
-      [`low.mp4?from=${lowS}&to=${lowS + 4}`, 4],
-      ['audio.m4a?from=1&to=3', 2],
-    ] as const) {
-      // The browser opens it as it opens any video.
-      await page.goto(`${folder}${file}`);
-      await page.locator('video').waitFor({ state: 'attached' });
-      const answer = await page.evaluate(
-        `(async () => {
-          const video = document.querySelector('video');
-          video.muted = true;
-          await video.play();
-          video.pause();
-          const { duration } = video;
-          const sought = new Promise((resolve) => video.addEventListener('seeked', resolve, { once: true }));
-          video.currentTime = duration / 2;
-          await sought;
-          return { duration, at: video.currentTime };
-        })()`,
-      );
-      const { duration, at } = answer as { duration: number; at: number };
-      // It ends with a whole frame, and on a busy machine the encoder skips frames, so that one may last a second.
-      assert.ok(duration > lengthS - 0.1 && duration < lengthS + 2, `${file} lasts ${duration} s`);
-      assert.ok(Math.abs(at - duration / 2) < 0.5);
-    }
-    const body = {
-      playbackId: stream.playbackId,
-      startTime: info.from! + 2000,
-      endTime: info.from! + 4000,
-      name: 'clip',
-    };
-    const made = await server.api.request('POST', '/clip', body);
-    assert.equal(made.status, 200, await made.clone().text());
-    const { asset } = (await made.json()) as { asset: { playbackId: string } };
-    await page.goto(`${server.url}/play/${asset.playbackId}`);
-    await untilShown(page, 'mode', 'replay');
-    await untilPlaying(page);
-    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/clip.png` });
-  });
-
   test('an address names the moment at which the page begins, also right after the end, and the page goes on with the recording', async () => {
-    const { stream, publisher } = shared;
-    const { folder } = await recorded(stream.playbackId, 20);
+    // Its rendition begins later than the source.
+    const { stream, publisher } = await publish();
+    await using _publisher = publisher;
+    // A page begins at least ten seconds before the end of a running recording.
+    const { folder } = await recorded(stream.playbackId, 17);
     await using first = await chromium.newPage(WINDOW);
     // The video does not play, so that it stays where it begins.
     await first.page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
@@ -405,6 +173,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
 
     await using second = await chromium.newPage({ ...PHONE, colorScheme: 'light' });
     const { page } = second;
+    await changeTimers(page, IDLE);
     await page.goto(`${server.url}/play/${stream.playbackId}`);
     await untilShown(page, 'state', 'playing');
     const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
@@ -441,6 +210,10 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
     }
     // What the server says in place of a download is not for viewers, and must not replace the page.
     const button = page.getByRole('button', { name: 'Download as MP4' });
+    // Timers of 15 s take 4 s from now on, among them that of the message.
+    await page.evaluate(
+      '{ const start = setTimeout; setTimeout = (run, ms, ...more) => start(run, ms === 15_000 ? 4000 : ms, ...more); }',
+    );
     const answered = Promise.withResolvers<void>();
     let asked = 0;
     await page.route('**/*.mp4*', async (route) => {
@@ -483,7 +256,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
   });
 
   test('each version of a playlist is the beginning of the next one, and pictures are of the time that is asked for', async () => {
-    const { stream, publisher } = await publish();
+    // A segment follows the other only in real time.
+    const { stream, publisher } = await publish({}, 0);
     await using _publisher = publisher;
     const { folder } = await recorded(stream.playbackId, 2);
     const versions = new Map<string, { readonly text: string; readonly delta: string }>();
@@ -602,5 +376,268 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM }, () => {
       assert.ok(Math.max(...counters) >= (lengthS - 2) * FPS, `${player.name} ended with ${Math.max(...counters)}`);
     };
     await Promise.all(players.all.map(playToItsEnd));
+  });
+
+  test('the player page seeks back in a live stream to its start, shows pictures of it, and comes back to live', async () => {
+    const { stream } = shared;
+    const { folder } = await recorded(stream.playbackId, 12);
+    await storyboardOf(folder);
+    for (const options of [
+      process.env.SCREENSHOTS ? { viewport: { width: 1280, height: 800 } } : WINDOW,
+      { viewport: { width: 390, height: 844 }, hasTouch: true, colorScheme: 'light' as const },
+    ]) {
+      await using watched = await chromium.newPage(options);
+      const { page, errors, failedRequests } = watched;
+      await page.goto(`${server.url}/play/${stream.playbackId}`);
+      await untilShown(page, 'state', 'playing');
+      const seek = page.locator('#seek');
+      await waitFor(async () => Number(await seek.getAttribute('max')) > 5, { what: 'a time line' });
+      const box = (await seek.boundingBox())!;
+      assert.ok(box.height >= 24 && box.x >= 0 && box.x + box.width <= options.viewport.width);
+      await untilPreviewed(page);
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/live-${options.viewport.width}.png` });
+      const clickedAt = performance.now();
+      await page.mouse.click(box.x + 2, box.y + box.height / 2);
+      await untilShown(page, 'mode', 'replay');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
+      // It cannot have played for longer than since the click.
+      const beganAtS = (await positionOf(page)) - (performance.now() - clickedAt) / 1000;
+      assert.ok(beganAtS < 2, `it begins at ${beganAtS} s or later`);
+      await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 2 });
+      if (process.env.SCREENSHOTS)
+        await page.screenshot({ path: `${process.env.SCREENSHOTS}/replay-${options.viewport.width}.png` });
+      // Keys seek as well, also while the time line has the focus. The video is paused, so that it does not get there by itself.
+      await page.locator('#player').press('k');
+      await untilShown(page, 'state', 'paused');
+      await seek.focus();
+      const before = await positionOf(page);
+      await page.keyboard.press('ArrowRight');
+      await waitFor(async () => (await positionOf(page)) > before + 5, { what: 'a jump of the arrow key' });
+      await page.getByText('Back to live').click();
+      await untilShown(page, 'mode', 'live');
+      await untilShown(page, 'state', 'playing');
+      await untilPlaying(page);
+      assert.deepEqual([errors, failedRequests], [[], []]);
+    }
+  });
+
+  test('on a phone a tap on hidden controls only shows them, and the large button to play is free', async () => {
+    const { stream } = shared;
+    await recorded(stream.playbackId, 12);
+    await using watched = await chromium.newPage(PHONE);
+    const { page, errors } = watched;
+    // The page does not show that the video stalls, as on a busy machine. It would show the controls then, and a tap would press them.
+    await changeTimers(page, { ...IDLE, 400: 600_000 });
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await untilShown(page, 'state', 'playing');
+    await waitFor(async () => Number(await page.locator('#seek').getAttribute('max')) > 5, { what: 'a time line' });
+    await page.evaluate(`
+      globalThis.pressed = [];
+      const note = ({ target }) => pressed.push(target.closest('[id]').id);
+      for (const type of ['click', 'change']) document.getElementById('bar').addEventListener(type, note);
+      globalThis.appeared = 0;
+      const look = () => { appeared += document.documentElement.dataset.idle === undefined; };
+      new MutationObserver(look).observe(document.documentElement, { attributeFilter: ['data-idle'] });
+    `);
+    /** Waits until the controls are hidden, does something, and waits until they have appeared. Soon they are hidden again. */
+    const appearAfter = async (what: () => Promise<unknown>) => {
+      await page.locator('html[data-idle][data-state="playing"]').waitFor({ state: 'attached' });
+      const before = await page.evaluate<number>('appeared');
+      await what();
+      await waitFor(() => page.evaluate<boolean>(`appeared > ${before}`), { what: 'the controls' });
+    };
+    const tap = async (id: string) => {
+      const box = (await page.locator(`#${id}`).boundingBox())!;
+      await page.touchscreen.tap(box.x + box.width / 2, box.y + box.height / 2);
+    };
+    for (const hidden of ['seek', 'play', 'mute', 'fullscreen']) await appearAfter(() => tap(hidden));
+    assert.deepEqual(await page.evaluate('pressed'), []);
+    // The time line stays shown while a finger rests on it before it moves on.
+    await appearAfter(() =>
+      page.locator('#seek').dispatchEvent('pointermove', { pointerType: 'touch', bubbles: true }),
+    );
+    // The controls are never hidden while the video is paused. Nothing may cover the large button, although the time line is near.
+    for (const shown of ['play', 'big-play']) {
+      await page.evaluate('document.getElementById("video").pause()');
+      await untilShown(page, 'state', 'paused');
+      await page.locator(`#${shown}`).tap();
+      await untilShown(page, 'state', 'playing');
+    }
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
+    assert.deepEqual(await page.evaluate('pressed'), ['play']);
+    assert.deepEqual(errors, []);
+  });
+
+  test('quick presses of the arrow keys add up, also from live', async () => {
+    const { stream } = shared;
+    // A page begins at least ten seconds before the end of a running recording.
+    await recorded(stream.playbackId, 32);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page, errors } = watched;
+    // The video does not play, so that it stays where it is.
+    await page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
+    const seek = page.locator('#seek');
+    /** Presses the key twice at once, and tells where the time line was. */
+    const pressTwice = () =>
+      page.evaluate<number>(`(() => {
+        const from = document.getElementById('seek').valueAsNumber;
+        for (let n = 0; n < 2; n += 1) document.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowLeft' }));
+        return from;
+      })()`);
+    const shows = (position: number, toleranceS: number) => async () => {
+      const isShown = '(({ readyState, seeking }) => readyState >= 2 && !seeking)(document.querySelector("video"))';
+      return (await page.evaluate<boolean>(isShown)) && Math.abs((await positionOf(page)) - position) < toleranceS;
+    };
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=21`);
+    await waitFor(shows(21, 0.5), { what: 'a picture at 21 s' });
+    await waitFor(async () => Math.abs(Number(await seek.inputValue()) - 21) < 0.5, { what: 'a time line at 21 s' });
+    await pressTwice();
+    await waitFor(shows(1, 0.5), { what: 'a picture at 1 s' });
+
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await waitFor(async () => Number(await seek.getAttribute('max')) > 22, { what: 'a time line' });
+    // Whoever returns to live right after a key stays there.
+    const settled = 'new Promise((resolve) => setTimeout(resolve, 500))';
+    await pressTwice();
+    await page.evaluate(`document.getElementById('live').click(); ${settled}`);
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
+    const from = await pressTwice();
+    await untilShown(page, 'mode', 'replay');
+    // Where a busy machine interrupted the stream, the recording is shorter than the time.
+    await waitFor(shows(from - 20, 4), { what: `a picture at about ${from - 20} s` });
+    assert.ok(Math.abs(Number(await seek.inputValue()) - (from - 20)) < 4);
+    assert.deepEqual(errors, []);
+
+    // Before the first frame there is no position to seek from.
+    await page.route('**/source.m3u8*', (route) => route.abort());
+    await page.route('**/low.m3u8*', (route) => route.abort());
+    await page.goto(`${server.url}/play/${stream.playbackId}`);
+    await page.locator('#timeline').waitFor({ state: 'visible' });
+    await pressTwice();
+    await page.evaluate(settled);
+    assert.equal(await page.locator('html').getAttribute('data-mode'), 'live');
+  });
+
+  test('a replay that the viewer has paused stays paused, however often it is lost meanwhile', async () => {
+    const { stream } = shared;
+    await recorded(stream.playbackId, 12);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page, errors } = watched;
+    await changeTimers(page, PAUSES);
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
+    await untilShown(page, 'mode', 'replay');
+    await untilShown(page, 'state', 'playing');
+    await page.locator('#player').press('k');
+    await untilShown(page, 'state', 'paused');
+    let refused = 0;
+    await page.route('**/index.m3u8', async (route) => {
+      refused += 1;
+      await route.abort();
+    });
+    await page.route('**/{source,low}.m3u8*', (route) => route.abort());
+    // Each attempt asks three times.
+    await waitFor(() => refused >= 7, { what: 'three attempts', timeoutMs: 90_000 });
+    await page.unrouteAll({ behavior: 'wait' });
+    await waitFor(() => page.evaluate<boolean>('document.querySelector("video").readyState > 0'), {
+      what: 'a frame',
+      timeoutMs: 60_000,
+    });
+    assert.equal(await page.locator('html').getAttribute('data-state'), 'paused');
+    assert.equal(await page.evaluate('document.querySelector("video").paused'), true);
+    await page.locator('#player').press('k');
+    await untilShown(page, 'state', 'playing');
+    assert.deepEqual(errors, []);
+  });
+
+  test('a replay goes on after a segment that no browser can decode, and does not begin again', async () => {
+    const { stream } = shared;
+    const { folder } = await recorded(stream.playbackId, 20);
+    await using watched = await chromium.newPage(WINDOW);
+    const { page } = watched;
+    const { segments } = readMediaPlaylist(await (await fetch(`${folder}source.m3u8`)).text());
+    let endS = 0;
+    const bad = segments.find(({ durationS }) => {
+      endS += durationS;
+      return endS > 5;
+    })!;
+    let damaged = 0;
+    await page.route(`**/${bad.uri!.split('/').at(-1)}*`, async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      damaged += 1;
+      await route.fulfill({ response, body: body.fill(0xff, body.indexOf('mdat') + 4) });
+    });
+    await page.addInitScript(`
+      globalThis.begun = [];
+      addEventListener('seeked', ({ target }) => begun.push(target.currentTime), true);
+    `);
+    await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
+    // It plays fast up to there, also when it begins again.
+    const playAt = (rate: number) =>
+      page.evaluate(
+        `document.querySelector('video').defaultPlaybackRate = document.querySelector('video').playbackRate = ${rate}`,
+      );
+    await playAt(4);
+    await waitFor(async () => (await positionOf(page)) > endS + 1, {
+      what: 'the media after that segment',
+      timeoutMs: 60_000,
+    });
+    await page.unrouteAll({ behavior: 'wait' });
+    await playAt(1);
+    await untilPlaying(page);
+    await untilShown(page, 'state', 'playing');
+    const [first = 0, ...others] = await page.evaluate<readonly number[]>('begun');
+    assert.ok(damaged > 0 && first < 2 && others.length > 0, `begun at ${first}, then at ${others.join()}`);
+    for (const each of others) assert.ok(each > endS - 5, `it begins again at ${each} s`);
+  });
+
+  test('a browser plays the MP4 and a clip of a running recording, and seeks in them', async () => {
+    const { stream } = shared;
+    // The end of an MP4 may be a part or two before that of the playlist.
+    const { info, folder } = await recorded(stream.playbackId, 9, ['source', 'audio']);
+    const lowS = await waitFor(() => wholeFrom(`${folder}low.m3u8`, 4, info.from!), { what: 'four whole seconds' });
+    await using watched = await chromium.newPage(WINDOW);
+    const { page } = watched;
+    for (const [file, lengthS] of [
+      ['source.mp4?to=8', 8],
+      [`low.mp4?from=${lowS}&to=${lowS + 4}`, 4],
+      ['audio.m4a?from=1&to=3', 2],
+    ] as const) {
+      // The browser opens it as it opens any video.
+      await page.goto(`${folder}${file}`);
+      await page.locator('video').waitFor({ state: 'attached' });
+      const answer = await page.evaluate(
+        `(async () => {
+          const video = document.querySelector('video');
+          video.muted = true;
+          await video.play();
+          video.pause();
+          const { duration } = video;
+          const sought = new Promise((resolve) => video.addEventListener('seeked', resolve, { once: true }));
+          video.currentTime = duration / 2;
+          await sought;
+          return { duration, at: video.currentTime };
+        })()`,
+      );
+      const { duration, at } = answer as { duration: number; at: number };
+      // It ends with a whole frame, and on a busy machine the encoder skips frames, so that one may last a second.
+      assert.ok(duration > lengthS - 0.1 && duration < lengthS + 2, `${file} lasts ${duration} s`);
+      assert.ok(Math.abs(at - duration / 2) < 0.5);
+    }
+    const body = {
+      playbackId: stream.playbackId,
+      startTime: info.from! + 2000,
+      endTime: info.from! + 4000,
+      name: 'clip',
+    };
+    const made = await server.api.request('POST', '/clip', body);
+    assert.equal(made.status, 200, await made.clone().text());
+    const { asset } = (await made.json()) as { asset: { playbackId: string } };
+    await page.goto(`${server.url}/play/${asset.playbackId}`);
+    await untilShown(page, 'mode', 'replay');
+    await untilPlaying(page);
+    if (process.env.SCREENSHOTS) await page.screenshot({ path: `${process.env.SCREENSHOTS}/clip.png` });
   });
 });
