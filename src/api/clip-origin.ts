@@ -41,7 +41,7 @@ export async function findClipOrigin(
   const { store, recordings } = context;
   const { playbackId, sessionId } = wanted;
   const stream = await streamByPlaybackId({ store }, playbackId, caller);
-  if (stream !== undefined) return await newest(await recordingOf(context, stream, wanted, caller), recordings);
+  if (stream !== undefined) return await recordingOf(context, stream, wanted, caller);
   const asset = isPlaybackId(playbackId) ? await store.assets.byPlaybackId(playbackId) : undefined;
   if (asset === undefined || !isInScope(caller.scope, asset.userId)) {
     throw new MillraceError(
@@ -59,7 +59,7 @@ async function newest(asset: Asset, recordings: RecordedExtents): Promise<Asset>
   return { ...asOfNow(asset, recordings), ...(await recordings.extentElsewhere(asset)) };
 }
 
-/** The recording of a stream that covers the beginning of the clip, or else the newest one. */
+/** The recording of a stream that covers the beginning of the clip, or else the newest one, with what is recorded by now. */
 async function recordingOf(
   { store, recordings }: Pick<RouteContext, 'store' | 'recordings'>,
   stream: Stream,
@@ -71,7 +71,7 @@ async function recordingOf(
     if (session?.streamId !== stream.id) throw foreignSession();
     const recording = await store.assets.get(sessionId as AssetId, scope);
     if (recording === undefined || recording.phase === 'failed') throw notRecorded();
-    return recording;
+    return await newest(recording, recordings);
   }
   const begunUntil = async (to: Milliseconds | undefined) => {
     const filter = { streamId: stream.id, kind: 'recording', ...(to !== undefined && { to }) } as const;
@@ -84,12 +84,14 @@ async function recordingOf(
     return rows.filter(({ phase }) => phase !== 'failed');
   };
   // Recordings that began later are not searched, because any number of broadcasts may have begun before the end of the clip.
-  const covering = (await begunUntil(ms(Math.min(startTime + RECORD_DELAY_MS, endTime)))).find(
-    (each) => (asOfNow(each, recordings).fromMs ?? Number.POSITIVE_INFINITY) <= startTime,
-  );
-  const recording = covering ?? (await begunUntil(endTime))[0] ?? (await begunUntil(undefined))[0];
+  // The row of a recording that has just begun does not say when it begins, and another process may write it.
+  const candidates = await begunUntil(ms(Math.min(startTime + RECORD_DELAY_MS, endTime)));
+  const known = await Promise.all(candidates.map((each) => newest(each, recordings)));
+  const covering = known.find(({ fromMs }) => fromMs !== undefined && fromMs <= startTime);
+  if (covering !== undefined) return covering;
+  const recording = (await begunUntil(endTime))[0] ?? (await begunUntil(undefined))[0];
   if (recording === undefined) throw notRecorded();
-  return recording;
+  return await newest(recording, recordings);
 }
 
 const foreignSession = () =>

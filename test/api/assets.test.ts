@@ -311,6 +311,22 @@ test('a clip of a stream is one of the broadcast at that time, or of the session
   }
 });
 
+test('a clip of a stream is cut from a recording that has just begun on another node', async (t) => {
+  const { api, session: first, clip } = await live(t);
+  await end(api, first);
+  const stream = (await api.store.streams.get(first.streamId, 'everyone'))!;
+  const begunAt = UNTIL + 10_000;
+  const second = someSession(stream, { phase: 'live', createdAt: ms(begunAt) });
+  await api.store.sessions.create(second);
+  api.extentsElsewhere.set(second.recordingPath!, { ...RECORDED, fromMs: ms(begunAt), untilMs: ms(begunAt + 3000) });
+  api.time.now = begunAt + 3000;
+  const { asset } = await clip({ playbackId: stream.playbackId, startTime: begunAt + 1000 });
+  assert.equal((asset.source as unknown as { sessionId: string }).sessionId, second.id);
+  const early = { playbackId: stream.playbackId, startTime: FROM + 1000, endTime: FROM + 2000 };
+  const { asset: older } = await clip(early);
+  assert.equal((older.source as unknown as { sessionId: string }).sessionId, first.id);
+});
+
 test('what cannot be clipped is refused with the field and the reason', async (t) => {
   const { api, key, session, clip } = await live(t);
   const { playbackId } = session;

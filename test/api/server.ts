@@ -83,6 +83,7 @@ export async function startApi(
   const viewers = new Map<PlaybackId, number>();
   const samples = new Map<SessionId, readonly HealthSample[]>();
   const extents = new Map<MediaPath, AssetExtent>();
+  const extentsElsewhere = new Map<MediaPath, AssetExtent>();
   const indexes = new Map<MediaPath, RecordingIndex>();
   const usage: LiveUsage = { publishers: 3, transcodes: 2, mediaMemoryBytes: 5_000_000, viewers: 4 };
   const live: LiveDirectory = {
@@ -133,7 +134,7 @@ export async function startApi(
     findPlayable: (id, address) => playables.find(id, address),
     recordings: {
       extentOf: (path) => extents.get(path),
-      extentElsewhere: async () => undefined,
+      extentElsewhere: async ({ mediaPath }) => extentsElsewhere.get(mediaPath),
       secondsIn: async ({ mediaPath }, span) => {
         const index = indexes.get(mediaPath);
         return index && secondsIn(index, span);
@@ -236,6 +237,7 @@ export async function startApi(
     thumbnails,
     viewers,
     extents,
+    extentsElsewhere,
     indexes,
     attempts,
     pictures,
