@@ -50,6 +50,12 @@ export class KeyframeMeter {
     return this.#intervals.length === 0 ? undefined : Math.max(...this.#intervals);
   }
 
+  /** The decoding time at which the next keyframe is expected, in seconds. Undefined before the second keyframe. */
+  get expectedS(): number | undefined {
+    const { intervalS } = this;
+    return this.#keyframeS === undefined || intervalS === undefined ? undefined : this.#keyframeS + intervalS;
+  }
+
   /** The longest of the latest intervals, including the growing one. */
   get longest(): KeyframeInterval {
     const complete = this.intervalS ?? 0;

@@ -2,13 +2,14 @@
  * Decides, once for all renditions, where segments begin. Why here: `docs/decisions/0001-segments-marked-before-they-fan-out.md`.
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
- * whose successor would probably come too late. When no keyframe comes in time, it begins a segment at the last frame that keeps the
- * previous one within the target duration, and another one at the next keyframe. A keyframe that is at most {@link KEYFRAME_LATE_S} late is
- * waited for, once keyframes are known to come that often. Without video the audio leads, and each of its packets is a
- * keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first
- * packet that is presented at that time or later.
+ * whose successor would probably come too late. A keyframe may be late by {@link MOST_LATE_S}: such segments round to the target duration.
+ * Keyframes that come less often have segments without a keyframe between them, all of about the same length, once their interval is known.
+ * Where it is not known, or the keyframe is overdue, a segment ends at the last frame that keeps it within the target duration. A
+ * segment that began without a keyframe ends at the next keyframe. Without video the audio leads, and each of its packets is a keyframe. A
+ * leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first packet that
+ * is presented at that time or later.
  *
- * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts a segment every target duration and {@link LEADER_LATE_S}. That may
+ * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts a segment every target duration and a little. That may
  * exceed the target duration, because EXTINF only has to round to it ({@link TARGET_ROUNDING_S}). Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
@@ -19,15 +20,19 @@ import { KeyframeMeter } from './keyframe-meter.ts';
 /** The desired duration. A segment is cut at the first keyframe after it. */
 const DESIRED_DURATION_S = 2;
 /**
- * How far other tracks may be ahead of a leader that is about to cut. When they are further ahead, the leader has paused. It is less than
- * {@link TARGET_ROUNDING_S}, because segments that are cut then are longer by this.
+ * How much longer than the target duration a segment may be, because its keyframe is late or because the leader pauses. Encoders count the
+ * frames between keyframes, so 60 frames of a camera that makes 29.7 a second last 2.02 s, and 60 of one that makes 25 last 2.4 s. Other
+ * tracks that are further ahead of the leader than this when it is about to cut show that it has paused. A segment of the audio may be
+ * longer than the leader's by one packet, so with long packets it is less: see {@link SegmentMarker.follow}.
  */
-const LEADER_LATE_S = 0.35;
+const MOST_LATE_S = 0.45;
 /**
- * How much longer than the target duration a segment may be when a keyframe follows it. Encoders count the frames between keyframes, so 60
- * frames of a camera that makes 29.7 a second last 2.02 s. It is well below {@link LEADER_LATE_S}, by which other tracks may be ahead.
+ * The same while the leader is absent. It is less, because the segment before the keyframe of a returning leader is longer by the time
+ * between decoding and presentation, which is not known before.
  */
-const KEYFRAME_LATE_S = 0.2;
+const ABSENT_LATE_S = 0.35;
+/** How late the next keyframe may be, in seconds, to be counted on when a keyframe that is still early is left out for it. */
+const COUNTED_ON_S = 0.1;
 /**
  * How long after its own time a cut is made while the leader is absent. The time of a returning leader may be rounded to milliseconds.
  * Without this delay, its first segment could begin earlier than the segment that was cut last.
@@ -45,23 +50,26 @@ export interface Cut extends Omit<SegmentMark, 'independent'> {
 /** What the next packet of the leader can do. */
 type Phase =
   /** Nothing can be shown before the leader's next keyframe, which begins a segment. The previous segment, if any, began at `startS`. */
-  | { readonly type: 'waiting'; readonly discontinuity: boolean; readonly startS: number | undefined }
-  /** Segments follow each other. */
-  | {
-      readonly type: 'running';
-      /** The decoding time of the growing segment's first frame, in seconds. */
-      readonly startS: number;
-      /** Whether the leader's next keyframe begins a segment, however short the growing one is, because that one began without a keyframe. */
-      readonly isDue: boolean;
-      /** Whether the leader has had its first keyframe. Earlier packets cannot be decoded. */
-      readonly isLed: boolean;
-      /** The last cut that was made while the leader paused and that the leader has not reached. */
-      readonly missed: Cut | undefined;
-    };
+  { readonly type: 'waiting'; readonly discontinuity: boolean; readonly startS: number | undefined } | Running;
+
+/** Segments follow each other. */
+interface Running {
+  readonly type: 'running';
+  /** The decoding time of the growing segment's first frame, in seconds. */
+  readonly startS: number;
+  /** Whether the leader's next keyframe begins a segment, however short the growing one is, because that one began without a keyframe. */
+  readonly isDue: boolean;
+  /** Whether the leader has had its first keyframe. Earlier packets cannot be decoded. */
+  readonly isLed: boolean;
+  /** The last cut that was made while the leader paused and that the leader has not reached. */
+  readonly missed: Cut | undefined;
+}
 
 /** The marker of one session. Packets come in session time, in decoding order. */
 export class SegmentMarker {
   readonly #targetDurationS: number;
+  /** See {@link MOST_LATE_S}. */
+  #lateS = MOST_LATE_S;
   #phase: Phase;
   #cuts: readonly Cut[] = [];
   #nextOrdinal = 0;
@@ -69,6 +77,8 @@ export class SegmentMarker {
   #discontinuities = 0;
   /** The decoding time of the leader's newest packet, in seconds. */
   #lastLeaderS = 0;
+  /** The longest time between two frames of the growing segment, in seconds. The next frame may come as late. */
+  #frameS = 0;
   readonly #keyframes = new KeyframeMeter();
   /**
    * The offset from decoding to presentation time: the smallest of the leader's keyframes since a discontinuity. A keyframe of an open GOP
@@ -90,6 +100,11 @@ export class SegmentMarker {
   /** The newest cuts, in order. */
   get cuts(): readonly Cut[] {
     return this.#cuts;
+  }
+
+  /** Notes that audio follows the video. @param packetS the duration of its packets in seconds */
+  follow(packetS: number): void {
+    this.#lateS = Math.min(MOST_LATE_S, TARGET_ROUNDING_S - packetS);
   }
 
   /** Notes that another track leads from now on. A segment begins at its first keyframe. */
@@ -126,9 +141,13 @@ export class SegmentMarker {
     for (;;) {
       const phase = this.#phase;
       if (phase.startS === undefined) return;
-      const startS = phase.startS + this.#targetDurationS + LEADER_LATE_S;
-      if (seconds <= startS + CUT_AFTER_S) return;
-      const missed = this.#cut(startS, false);
+      const isLed = phase.type === 'running' && phase.isLed;
+      // The leader's next frame, at which the segment begins there, may come a frame later than the cut.
+      const lateS = isLed ? Math.max(0, this.#lateS - this.#frameS) : ABSENT_LATE_S;
+      const startS = phase.startS + this.#targetDurationS + lateS;
+      const cutS = startS + (isLed ? this.#compositionS : 0);
+      if (seconds <= cutS + CUT_AFTER_S) return;
+      const missed = this.#cut(cutS, false);
       this.#phase = phase.type === 'waiting' ? { ...phase, startS } : { ...phase, startS, isDue: true, missed };
     }
   }
@@ -150,29 +169,43 @@ export class SegmentMarker {
     const lengthS = atS - phase.startS;
     const { missed } = phase;
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
-      this.#phase = { ...phase, missed: undefined, isDue: !packet.keyframe };
+      // A keyframe may be a little earlier than the cut. Its segment is as long as any other.
+      this.#phase = { ...phase, startS: Math.min(phase.startS, atS), missed: undefined, isDue: !packet.keyframe };
+      this.#frameS = 0;
       return marked(packet, missed);
     }
     // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
     if (lengthS < 0) return packet;
-    const isTooLong = lengthS + toleranceS > this.#targetDurationS && !this.#mayWait(lengthS, toleranceS);
     const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
-    // not used, a segment would begin without a keyframe. One that will be a little late is waited for. It may come
-    // even later than its interval says, so only half of the longest wait is counted on.
-    const lateS = Math.max(toleranceS, KEYFRAME_LATE_S / 2 - toleranceS);
-    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + lateS;
-    if (packet.keyframe ? !phase.isDue && !isLongEnough && !isLast : !isTooLong) return packet;
+    // not used, a segment would begin without a keyframe.
+    const countedOnS = Math.max(toleranceS, COUNTED_ON_S - toleranceS);
+    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + countedOnS;
+    const begins = packet.keyframe ? phase.isDue || isLongEnough || isLast : this.#mustEnd(phase, lengthS, toleranceS);
+    if (!begins) return packet;
     this.#cutPause(phase.startS, lengthS);
     return this.#begin(packet, timescale);
   }
 
-  /** Whether the growing segment may last for another frame, because the next keyframe may only be late. */
-  #mayWait(lengthS: number, toleranceS: number): boolean {
-    const latestS = this.#targetDurationS + KEYFRAME_LATE_S;
-    const isLed = this.#phase.type === 'running' && !this.#phase.isDue;
-    const isExpected = isLed && (this.#keyframes.intervalS ?? Number.POSITIVE_INFINITY) <= latestS;
-    return isExpected && lengthS + 2 * toleranceS <= latestS;
+  /** The longest duration of a segment. */
+  get #latestS(): number {
+    return this.#targetDurationS + this.#lateS;
+  }
+
+  /** Whether the growing segment must end before this frame, which is no keyframe. @param toleranceS half the duration of a frame */
+  #mustEnd({ startS, isDue }: Running, lengthS: number, toleranceS: number): boolean {
+    if (lengthS + this.#frameS > this.#latestS) return true;
+    const { expectedS } = this.#keyframes;
+    const leftS = expectedS === undefined ? undefined : expectedS - startS;
+    const isAwaited = leftS === undefined ? !isDue : leftS > 0 && leftS <= this.#latestS;
+    if (isAwaited) return false;
+    const isOverdue = leftS === undefined || leftS <= 0;
+    return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(leftS));
+  }
+
+  /** The length of equal segments that fill the time until the next keyframe, and leave that one room to be late. */
+  #evenS(leftS: number): number {
+    return leftS / Math.ceil(leftS / (this.#targetDurationS + this.#lateS / 2));
   }
 
   get #isDiscontinuous(): boolean {
@@ -192,7 +225,9 @@ export class SegmentMarker {
   }
 
   #note({ keyframe, dts, pts }: Packet, timescale: number): void {
-    this.#lastLeaderS = dts / timescale;
+    const atS = dts / timescale;
+    this.#frameS = Math.max(this.#frameS, atS - this.#lastLeaderS);
+    this.#lastLeaderS = atS;
     this.#keyframes.add(keyframe, this.#lastLeaderS);
     if (keyframe) this.#compositionS = Math.min(this.#compositionS, (pts - dts) / timescale);
   }
@@ -202,6 +237,7 @@ export class SegmentMarker {
     const atS = packet.dts / timescale;
     const cut = this.#cut(Math.min(atS + this.#compositionS, packet.pts / timescale), this.#isDiscontinuous);
     this.#phase = { type: 'running', startS: atS, isDue: !packet.keyframe, isLed: true, missed: undefined };
+    this.#frameS = 0;
     return marked(packet, cut);
   }
 

@@ -335,6 +335,10 @@ export class SessionMedia implements AsyncDisposable {
     const selected = selectTracks(this.#tracks);
     this.#selected = selected;
     if (leaderOf(before)?.id !== leaderOf(selected)?.id) this.#marker.changeLeader();
+    if (selected.audio !== undefined) {
+      const { samplesPerPacket, timescale } = selected.audio.track;
+      this.#marker.follow(samplesPerPacket / timescale);
+    }
     const isNew = (a: SelectedTrack | undefined, b: SelectedTrack) => all || a?.id !== b.id || a.track !== b.track;
     const { video, audio } = selected;
     const hasVideo = video !== undefined && isNew(before.video, video);

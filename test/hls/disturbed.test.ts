@@ -82,7 +82,7 @@ describe('a presentation', () => {
     await feed.watch(60);
     assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
     const { segments, tags } = await playlistOf(feed, 'source');
-    assert.ok(segments.some(({ durationS }) => durationS === 4));
+    assert.deepEqual([...new Set(segments.slice(0, -1).map(({ durationS }) => durationS?.toFixed(1)))], ['4.2']);
     assert.equal(tags.has('EXT-X-INDEPENDENT-SEGMENTS'), false);
     assert.equal((await playlistOf(feed, 'audio')).tags.has('EXT-X-INDEPENDENT-SEGMENTS'), true);
   });
