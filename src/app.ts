@@ -1,6 +1,7 @@
 /**
  * The composition root: the only file that knows every part and connects them.
  */
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createIsOwner } from '#api/owner.ts';
@@ -233,13 +234,16 @@ async function startRecordings(
   const { recording, objects, quotas, store: settings } = config;
   const { store, logger, clock, metrics } = options;
   const folder = recording.dir ?? join(settings.dataDir, 'recordings');
-  const noteFile = recording.dir === undefined ? undefined : join(settings.dataDir, 'recordings-folder');
+  const marking =
+    recording.dir === undefined
+      ? undefined
+      : { noteFile: join(settings.dataDir, 'recordings-folder'), newMark: randomUUID() };
   const storage = parts.use(
     await RecordingStorage.open({
       ...options,
       deletionClock,
       folder,
-      noteFile,
+      marking,
       settings: recording,
       objects,
       quotas,
@@ -260,7 +264,7 @@ async function startRecordings(
     new FileRecorders({
       ...recording,
       folder,
-      noteFile,
+      marking,
       minFreeBytes: recording.minFreeMib * 1024 * 1024,
       clock,
       logger,

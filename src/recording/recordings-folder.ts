@@ -1,7 +1,8 @@
 /**
  * The folder of all recordings. When the operator has put it on a volume of its own, it is empty while that volume is not mounted, and then
- * recordings must neither be taken for lost nor be written into the empty mount point. So the folder has a file that marks it, and the data
- * folder notes which folder was marked. The calls block, so they are made in worker threads.
+ * recordings must neither be taken for lost nor be written into the empty mount point. So the folder has a file with a random mark, and the
+ * data folder notes the mark. A mount point that was marked before the volume was first mounted has another mark. The calls block, so they
+ * are made in worker threads.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -14,30 +15,54 @@ export const MARKER_NAME = '.millrace-recordings';
 export interface RecordingsPlace {
   /** The folder of all recordings. */
   readonly folder: string;
-  /** The file that contains the path of the marked folder. Undefined when the folder is in the data folder, and is not marked. */
-  readonly noteFile: string | undefined;
+  /** How the folder is marked. Undefined when it is in the data folder, and is not marked. */
+  readonly marking: RecordingsMarking | undefined;
+}
+
+/** How the folder is marked. */
+export interface RecordingsMarking {
+  /** The file that contains the path of the marked folder and, in a second line, its mark. */
+  readonly noteFile: string;
+  /** The mark of a folder that has none yet: random, and the same in all threads of a process. */
+  readonly newMark: string;
 }
 
 /**
  * Makes sure that the right folder is available. Only then does a missing file not exist. Creates and marks the folder at its first use.
- * @throws {Error} when it was used before and is empty now; an error of the system
+ * An operator permits another folder by an empty marker in it.
+ * @throws {Error} when it was used before and is empty now, or has another mark; an error of the system
  */
-export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
-  if (noteFile === undefined) {
+export function mustBeThere({ folder, marking }: RecordingsPlace): void {
+  if (marking === undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return;
   }
+  const { noteFile, newMark } = marking;
   const marker = join(folder, MARKER_NAME);
-  if (exists(marker)) return;
-  const wasMarked = exists(noteFile) && readFileSync(noteFile, 'utf8') === folder;
-  if (wasMarked && recordingsIn(folder).length === 0) {
+  const mark = textOf(marker)?.trim();
+  const [notedFolder, notedMark] = textOf(noteFile)?.split('\n') ?? [];
+  const wasUsed = notedFolder === folder;
+  if (mark === undefined && wasUsed && recordingsIn(folder).length === 0) {
     throw new Error(
       `the folder of recordings ${folder} was used before and is empty; mount its volume, or create ${marker} to begin with an empty one`,
     );
   }
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  writeFileSync(marker, '', { mode: 0o600, flush: true });
-  writeFileSync(noteFile, folder, { mode: 0o600, flush: true });
+  if (mark && wasUsed && notedMark !== undefined && mark !== notedMark) {
+    throw new Error(
+      `the folder of recordings ${folder} is not the one that was used last; mount its volume, or delete ${noteFile} to use this one`,
+    );
+  }
+  if (!mark) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    writeFileSync(marker, newMark, { mode: 0o600, flush: true });
+  }
+  if (!wasUsed || notedMark !== (mark || newMark)) {
+    writeFileSync(noteFile, `${folder}\n${mark || newMark}`, { mode: 0o600, flush: true });
+  }
+}
+
+function textOf(path: string): string | undefined {
+  return exists(path) ? readFileSync(path, 'utf8') : undefined;
 }
 
 /** Whether a file or folder exists. @throws an error of the system when that cannot be determined */
