@@ -18,6 +18,7 @@ export type ListedRendition = {
       readonly kind: 'video';
       readonly width: number;
       readonly height: number;
+      /** Undefined while it is not known. */
       readonly framesPerSecond: number | undefined;
       readonly videoRange: VideoRange | undefined;
     }
@@ -38,7 +39,9 @@ export function renderMultivariantPlaylist(renditions: readonly ListedRendition[
     for (const audio of audios) lines.push(`#EXT-X-STREAM-INF:${rates(audio, [])},${codecs(audio, [])}`, audio.uri);
   } else {
     for (const [index, audio] of audios.entries()) lines.push(media(audio, index === 0));
-    for (const video of videos) lines.push(variant(video, audios), video.uri);
+    // hls.js 1.7 never changes to a variant without a frame rate from one that has one, because it takes it for 0.
+    const hasFrameRates = videos.every(({ framesPerSecond }) => framesPerSecond !== undefined);
+    for (const video of videos) lines.push(variant(video, audios, hasFrameRates), video.uri);
   }
   return `${lines.join('\n')}\n`;
 }
@@ -50,9 +53,10 @@ function media({ name, channels, uri }: Audio, isDefault: boolean): string {
   );
 }
 
-function variant(video: Video, audios: readonly Audio[]): string {
+function variant(video: Video, audios: readonly Audio[], hasFrameRate: boolean): string {
+  const { framesPerSecond } = video;
   const attributes = [rates(video, audios), codecs(video, audios), `RESOLUTION=${video.width}x${video.height}`];
-  if (video.framesPerSecond !== undefined) attributes.push(`FRAME-RATE=${video.framesPerSecond.toFixed(3)}`);
+  if (hasFrameRate && framesPerSecond !== undefined) attributes.push(`FRAME-RATE=${framesPerSecond.toFixed(3)}`);
   if (video.videoRange !== undefined) attributes.push(`VIDEO-RANGE=${video.videoRange}`);
   if (audios.length > 0) attributes.push(`AUDIO="${AUDIO_GROUP}"`);
   return `#EXT-X-STREAM-INF:${attributes.join(',')}`;

@@ -7,6 +7,7 @@ import { fragment } from '#media/mp4/fragment.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
 import type { GapEvent, HeldEvent } from '#media/session-event.ts';
 import { sameTrack, type Track } from '#media/track.ts';
+import { FrameRateMeter } from './frame-rate-meter.ts';
 import { type MediaResource, type Packaged, TARGET_ROUNDING_S } from './hls.ts';
 import { type InitSegmentOutput, InitSegments } from './init-segments.ts';
 import { PartBuilder, type PartSample } from './part-builder.ts';
@@ -47,6 +48,8 @@ export class Packager {
   /** The init segments. While a new configuration is coming, packets are dropped until a segment begins with it. */
   readonly #inits: InitSegments;
   #parts: PartBuilder;
+  /** Undefined for audio. Replaced with each configuration. */
+  #frameRate: FrameRateMeter | undefined;
   #shown: Shown | undefined;
   /** The newest keyframe of the current configuration. */
   #keyframe: Uint8Array | undefined;
@@ -70,6 +73,7 @@ export class Packager {
     this.window = new Window(options);
     this.#inits = new InitSegments(options.output);
     this.#parts = this.#buildParts(track);
+    this.#frameRate = frameRateMeterOf(track);
   }
 
   /** The track that is packaged. */
@@ -103,9 +107,9 @@ export class Packager {
     return this.#parts.partTargetS;
   }
 
-  /** The frame rate, known when {@link partTargetS} is. Undefined for audio. */
+  /** The frame rate to announce. Undefined for audio, and while it is not known; see {@link FrameRateMeter}. */
   get framesPerSecond(): number | undefined {
-    return this.#parts.framesPerSecond;
+    return this.#frameRate?.framesPerSecond;
   }
 
   /**
@@ -140,6 +144,7 @@ export class Packager {
     if (!this.started) {
       this.#track = track;
       this.#parts = this.#buildParts(track);
+      this.#frameRate = frameRateMeterOf(track);
     } else if (!sameTrack(track, this.#track)) {
       this.#inits.prepare(track, this.#lastMsn + 1);
     }
@@ -249,6 +254,7 @@ export class Packager {
     this.#parts.finish();
     this.#endTicks = Math.round((this.#endTicks * track.timescale) / this.#track.timescale);
     this.#parts.setTrack(track);
+    this.#frameRate = frameRateMeterOf(track);
     this.#track = track;
     this.#keyframe = undefined;
     this.#inits.adopt();
@@ -373,6 +379,7 @@ export class Packager {
 
   #push({ dts, pts, keyframe, data }: Omit<Packet, 'kind'>, durationTicks: number, isFilling = false): void {
     this.#endTicks = dts + durationTicks;
+    if (!isFilling) this.#frameRate?.add(durationTicks);
     this.#parts.push({ dts, pts, durationTicks, keyframe, data, isFilling });
   }
 
@@ -460,6 +467,10 @@ export class Packager {
 /** The name of a segment's resource. */
 export const segmentName = (msn: number): string => `${msn}.m4s`;
 const partName = (msn: number, index: number): string => `${msn}.${index}.m4s`;
+
+function frameRateMeterOf(track: Track): FrameRateMeter | undefined {
+  return track.kind === 'video' ? new FrameRateMeter(track.declaredFrameRate) : undefined;
+}
 
 function headOf({ msn, init, startS, programDateTimeMs, discontinuity, independent }: Segment) {
   return { msn, init, startS, programDateTimeMs, discontinuity, independent };

@@ -33,9 +33,6 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const JITTER_S = 0.001;
 /** The largest relative difference from the declared duration at which a single frame counts as such a frame, and not as a pause. */
 const DECLARED_TOLERANCE = 0.1;
-/** How many times longer than the shortest frame of the first part its longest may be for the measured rate to be announced. */
-const UNEVEN_FACTOR = 1.5;
-
 /** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
 export function largestPartTargetS(framesPerSecond: number): number {
   return (longestPartMs(framesPerPart(framesPerSecond), { framesPerSecond, exact: false }) + MARGIN_MS) / 1000;
@@ -56,7 +53,6 @@ export class PartBuilder {
   /** The duration of the previous video frame. */
   #lastTicks: number | undefined;
   #longestMs: number | undefined;
-  #framesPerSecond: number | undefined;
   /** The duration of the first part, if it is a single frame and nothing is measured yet. */
   #loneTicks: number | undefined;
 
@@ -101,14 +97,6 @@ export class PartBuilder {
    */
   get roomTicks(): number {
     return this.#isLongEnough() ? this.longestTicks : this.leftTicks;
-  }
-
-  /**
-   * The frame rate. Undefined until it is measured, and for audio. It is the declared rate where the first part has a pause or a burst, which
-   * says nothing about the later frames.
-   */
-  get framesPerSecond(): number | undefined {
-    return this.#framesPerSecond;
   }
 
   /** Sets the configuration of the following samples. The growing part must have been finished. */
@@ -176,15 +164,7 @@ export class PartBuilder {
 
   #fix(rate: FrameRate, partTicks: number): void {
     const partMs = (partTicks * 1000) / this.#track.timescale;
-    this.#framesPerSecond = (this.#isUneven() ? this.#declaredFrameRate : undefined) ?? rate.framesPerSecond;
     this.#longestMs = Math.max(longestPartMs(framesPerPart(rate.framesPerSecond), rate), Math.ceil(partMs - 1e-6));
-  }
-
-  /** Whether the frames of the growing part have such different durations that a pause or a burst is among them. */
-  #isUneven(): boolean {
-    const durations = this.#samples.map(({ durationTicks }) => durationTicks);
-    const jitterTicks = 2 * JITTER_S * this.#track.timescale;
-    return Math.max(...durations) > UNEVEN_FACTOR * Math.min(...durations) + jitterTicks;
   }
 
   #isFull(): boolean {

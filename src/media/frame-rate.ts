@@ -53,6 +53,6 @@ export function recogniseFrameRate(
 }
 
 /** Replaces a rounded NTSC rate by the exact one: 29.97 by 30000/1001. */
-function exactRate(declared: number): number {
+export function exactRate(declared: number): number {
   return NTSC_RATES.find((rate) => Math.abs(rate - declared) < 0.01) ?? declared;
 }

@@ -1,0 +1,87 @@
+/**
+ * Measures the frame rate that the multivariant playlist announces, from the durations of the newest frames. When frames arrived does not
+ * count. It is not known while what is known would be a guess, as where a source begins with a burst or a pause.
+ */
+import { exactRate, recogniseFrameRate } from '#media/frame-rate.ts';
+import { VIDEO_TIMESCALE } from '#media/track.ts';
+
+const MS_TICKS = VIDEO_TIMESCALE / 1000;
+/**
+ * How much media is measured, in ticks. Over three seconds, 29.97 and 30 frames a second can be distinguished although publishers round
+ * times to milliseconds.
+ */
+const WINDOW_TICKS = 3 * VIDEO_TIMESCALE;
+/** The most frames that are measured. It bounds the memory of a burst. */
+const MAX_FRAMES = 1000;
+/** The least media, in ticks, that shows a declared rate by its average alone. Over less, 29 and 30 frames a second look alike. */
+const LEAST_TICKS = 1.5 * VIDEO_TIMESCALE;
+/** By how much frames of the same rate may differ, as a part of their duration, in addition to {@link ROUNDING_TICKS}. */
+const TOLERANCE = { ofOne: 0.1, ofAverage: 0.015 } as const;
+/** By how much times that are rounded to milliseconds make the duration of a frame, or of several, longer or shorter. */
+const ROUNDING_TICKS = MS_TICKS;
+/** The smallest part of the frames that last as long as the one in the middle, for the measured rate to be announced. */
+const LEAST_REGULAR = 0.75;
+
+/** The meter of one video rendition. */
+export class FrameRateMeter {
+  readonly #declared: number | undefined;
+  readonly #durations: number[] = [];
+  #totalTicks = 0;
+
+  /** @param declared the rate that the bitstream or the publisher declares */
+  constructor(declared: number | undefined) {
+    this.#declared = declared;
+  }
+
+  /** Takes the duration of the next frame, in ticks of {@link VIDEO_TIMESCALE}. */
+  add(durationTicks: number): void {
+    this.#durations.push(durationTicks);
+    this.#totalTicks += durationTicks;
+    while (this.#durations.length > MAX_FRAMES || this.#totalTicks - this.#durations[0]! >= WINDOW_TICKS) {
+      this.#totalTicks -= this.#durations.shift()!;
+    }
+  }
+
+  /**
+   * The frame rate. It is the declared one as soon as the frames show it. Otherwise it is measured over {@link WINDOW_TICKS}, when most frames
+   * last equally long. Undefined while neither is known.
+   */
+  get framesPerSecond(): number | undefined {
+    const declared = this.#declared;
+    if (declared !== undefined && this.#shows(VIDEO_TIMESCALE / declared)) return exactRate(declared);
+    if (this.#totalTicks < WINDOW_TICKS || this.#durations.length < 2) return undefined;
+    const middle = this.#durations.toSorted((a, b) => a - b)[Math.floor(this.#durations.length / 2)]!;
+    const regular = this.#lasting(middle);
+    return regular.length < LEAST_REGULAR * this.#durations.length ? undefined : rateOf(regular);
+  }
+
+  /** Whether most frames have this duration, or all of them together, and both halves of them, as their average. */
+  #shows(frameTicks: number): boolean {
+    const regular = this.#lasting(frameTicks);
+    if (regular.length > this.#durations.length / 2) return hasAverage(regular, frameTicks);
+    if (this.#totalTicks < LEAST_TICKS) return false;
+    const middle = Math.floor(this.#durations.length / 2);
+    return [this.#durations, this.#durations.slice(0, middle), this.#durations.slice(middle)].every(
+      (frames) => Math.abs(frames.length * frameTicks - sumOf(frames)) < frameTicks,
+    );
+  }
+
+  #lasting(frameTicks: number): readonly number[] {
+    const mostTicks = frameTicks * TOLERANCE.ofOne + ROUNDING_TICKS;
+    return this.#durations.filter((each) => Math.abs(each - frameTicks) <= mostTicks);
+  }
+}
+
+function hasAverage(durations: readonly number[], frameTicks: number): boolean {
+  const expectedTicks = durations.length * frameTicks;
+  return Math.abs(sumOf(durations) - expectedTicks) <= expectedTicks * TOLERANCE.ofAverage + ROUNDING_TICKS;
+}
+
+function rateOf(durations: readonly number[]): number {
+  const inMilliseconds = durations.every((each) => each % MS_TICKS === 0);
+  const resolutionTicks = inMilliseconds ? MS_TICKS : 1;
+  const seconds = sumOf(durations) / VIDEO_TIMESCALE;
+  return recogniseFrameRate(durations.length, seconds, resolutionTicks / VIDEO_TIMESCALE, undefined).framesPerSecond;
+}
+
+const sumOf = (durations: readonly number[]): number => durations.reduce((sum, each) => sum + each, 0);
