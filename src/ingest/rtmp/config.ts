@@ -102,6 +102,11 @@ export const MAX_MEDIA_MESSAGES_PER_S = 2000;
 /** The most messages of a connection that are handled in one turn of the event loop. */
 export const MAX_MESSAGES_A_TURN = 64;
 /**
+ * The longest time, in milliseconds, for which messages of a connection are handled in one turn. Some cost far more than others: one after
+ * a jump of the timestamps begins a segment in every rendition.
+ */
+export const MAX_TURN_MS = 3;
+/**
  * After this many bytes of a connection, all other work of the event loop has its turn before more is read. Otherwise Node would read up to
  * 2 MiB of each socket at once after a moment in which the server got no CPU time, because libuv reads a full socket up to 32 times in a
  * row.

@@ -42,7 +42,14 @@ class FakeSocket extends Duplex {
   }
 }
 
-function opened() {
+/** @param readMs how long each look at the clock takes */
+function opened({ readMs = 0 } = {}) {
+  let time = 0;
+  const monotonic = () => {
+    time += readMs;
+    return ms(time);
+  };
+  const clock = { now: () => ms(0), monotonic };
   const socket = new FakeSocket();
   const gate = new RecordingGate();
   const faults: (string | undefined)[] = [];
@@ -56,6 +63,7 @@ function opened() {
     },
     settings: defaultRtmpSettings(),
     gate,
+    clock,
     logger: silentLogger,
     lines: new CountedLines(silentLogger),
     isShown: () => true,
@@ -134,6 +142,22 @@ describe('a connection', () => {
     assert.ok(waits >= 35 && waits <= 50, `it waited ${waits} times for 3 MB`);
     for (let count = 0; count < 1500; count++) send(video(2000));
     assert.equal(socket.isPaused(), false, 'small reads show that nothing waits');
+  });
+
+  it('whose messages cost much waits for the next turn after a few, and those that cost little are handled at once', async () => {
+    for (const [readMs, fewest] of [
+      [0.01, 0],
+      [1, 5],
+      [100, 16],
+    ] as const) {
+      const { socket, send, publish } = opened({ readMs });
+      await publish();
+      send(...Array.from({ length: 20 }, () => video(20)));
+      let turns = 0;
+      for (; socket.isPaused(); turns += 1) await nextTurn();
+      assert.ok(turns >= fewest && turns <= 20, `${turns} turns`);
+      if (fewest === 0) assert.equal(turns, 0);
+    }
   });
 
   it('ends when its peer asks for more answers than it reads', async () => {

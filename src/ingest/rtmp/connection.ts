@@ -3,6 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import type { PublishGate } from '#ingest/ingest.ts';
+import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { ChunkReader } from '#media/rtmp/chunk-reader.ts';
 import { ChunkWriter } from '#media/rtmp/chunk-writer.ts';
@@ -35,6 +36,7 @@ import {
   MAX_NEW_STARTS_PER_S,
   MAX_OUTPUT_BYTES,
   MAX_SMALL_READS_PER_SWEEP,
+  MAX_TURN_MS,
   MAX_UNAUTHENTICATED_MESSAGE_BYTES,
   MAX_WORK_BEFORE_ACCEPTED,
   PING_AFTER_MS,
@@ -65,6 +67,7 @@ export interface ConnectionOptions {
   readonly owner: ConnectionOwner;
   readonly settings: RtmpSettings;
   readonly gate: PublishGate;
+  readonly clock: Clock;
   readonly logger: Logger;
   readonly lines: CountedLines;
   /** Asks whether one more publish of this address gets log lines of its own. */
@@ -106,6 +109,7 @@ export class Connection implements Peer {
   readonly #socket: Socket;
   readonly #owner: ConnectionOwner;
   readonly #settings: RtmpSettings;
+  readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #lines: CountedLines;
   readonly #faults = new FaultCounter();
@@ -146,11 +150,12 @@ export class Connection implements Peer {
 
   /** @param socket its TLS handshake, if any, may still be under way: the time limit of RTMP's handshake includes it */
   constructor(socket: Socket, options: ConnectionOptions) {
-    const { id, owner, settings, gate, logger, lines, isShown, scheme, remoteAddress, openedAt } = options;
+    const { id, owner, settings, gate, clock, logger, lines, isShown, scheme, remoteAddress, openedAt } = options;
     this.id = id;
     this.#socket = socket;
     this.#owner = owner;
     this.#settings = settings;
+    this.#clock = clock;
     this.#logger = logger;
     this.#lines = lines;
     this.scheme = scheme;
@@ -302,8 +307,9 @@ export class Connection implements Peer {
   }
 
   #readMessages(): void {
+    const untilMs = this.#clock.monotonic() + MAX_TURN_MS;
     for (let count = 0; this.#isReading; count++) {
-      if (count === MAX_MESSAGES_A_TURN) {
+      if (count === MAX_MESSAGES_A_TURN || (count > 0 && this.#clock.monotonic() > untilMs)) {
         this.#waitForTurn();
         return;
       }

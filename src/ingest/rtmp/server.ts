@@ -170,12 +170,13 @@ class RtmpServer implements IngestServer, ConnectionOwner, TlsOwner {
     scheme: RtmpScheme,
     { id, address, openedAt }: { readonly id: number; readonly address: string; readonly openedAt: Milliseconds },
   ): void {
-    const { settings, gate } = this.#options;
+    const { settings, gate, clock } = this.#options;
     const connection = new Connection(socket, {
       id,
       owner: this,
       settings,
       gate,
+      clock,
       logger: this.#logger.child({ connection: id, remoteAddress: address, scheme }),
       lines: this.#lines,
       isShown: () => this.#shown.take(networkOf(address)).allowed,

@@ -74,6 +74,7 @@ async function readConnection(input: Buffer): Promise<number> {
     owner,
     settings,
     gate,
+    clock: { now: () => ms(0), monotonic: () => ms(0) },
     logger,
     lines: new CountedLines(logger),
     isShown: () => true,
