@@ -58,6 +58,7 @@ import { RecordingStorage } from '#recording/recording-storage.ts';
 import { headOfIndex } from '#recording/storage/stored-index.ts';
 import { EventSequencer } from '#store/event-sequencer.ts';
 import { Housekeeping } from '#store/housekeeping.ts';
+import { believableTime, LastTime } from '#store/last-time.ts';
 import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
 import { InternalErrors } from '#telemetry/internal-errors.ts';
@@ -207,6 +208,8 @@ interface Sessions {
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
   readonly recordings: Recordings;
+  /** The clock by which data is deleted. */
+  readonly deletionClock: CautiousClock;
   /** Makes sure that workers can be started at once. */
   readonly prepareWorkers: () => void;
   /** Begins a test picture. Undefined without FFmpeg. */
@@ -297,15 +300,17 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   );
   const claims = store.isShared ? parts.use(new PublisherClaims({ store, nodeId, logger, onLost })) : undefined;
   const forkServer = parts.use(new ForkServer());
+  const { dataDir } = config.store;
   const deletionClock = new CautiousClock({
     clock,
-    startedAt: await store.nodes.time(),
+    startedAt: believableTime(dataDir, await store.nodes.time()),
     onDoubt: (aheadMs) =>
       logger.warn(
         { aheadS: Math.round(aheadMs / 1000) },
-        'the clock was set ahead, so nothing expires by the new time for a day; restart the server if the new time is right, with PostgreSQL after setting the clock of the database',
+        'the clock is ahead of what it was before, so nothing expires by it for a day; if it is right, restart the server, after deleting last-time in its data folder and setting the clock of a PostgreSQL database',
       ),
   });
+  parts.use(new LastTime({ dataDir, clock: deletionClock, logger }));
   const recordings = await startRecordings(parts, config, options, { nodeId, forkServer, deletionClock });
   const isAvailable = hasFfmpeg();
   if (!isAvailable)
@@ -352,7 +357,7 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   const prepareWorkers = () => {
     if (isAvailable) forkServer.prepare();
   };
-  return { nodeId, registry, journal, watcher, claims, lease, recordings, prepareWorkers, draw };
+  return { nodeId, registry, journal, watcher, claims, lease, recordings, deletionClock, prepareWorkers, draw };
 }
 
 /** Adds the API, the dashboard and playback to the HTTP server. @param from.ingestAddresses filled once ingest listens */
@@ -416,6 +421,7 @@ async function addInterfaces(
       settings: settingsInForce(config),
       certificateValidTo: () => certificate?.current.validTo,
       draw: sessions.draw,
+      clockDoubtedMs: () => sessions.deletionClock.doubtedMs,
       counts: () => registry.counts,
     },
     throttle,

@@ -35,9 +35,18 @@ export function checkDatabase(latencyMs: number | undefined): Check {
   return { id, state: latencyMs < 1000 ? 'warning' : 'problem', message };
 }
 
-/** Judges the clock of the server. @param offsetMs milliseconds by which it is ahead of that of the database; undefined when unknown */
-export function checkClock(offsetMs: number | undefined): Check {
+/**
+ * Judges the clock of the server.
+ * @param offsetMs milliseconds by which it is ahead of that of the database; undefined when unknown
+ * @param doubtedMs milliseconds by which it is too far ahead of what it was before to be believed; undefined when it is believed
+ */
+export function checkClock(offsetMs: number | undefined, doubtedMs?: number): Check {
   const id = 'clock';
+  if (doubtedMs !== undefined) {
+    const ahead = `The clock of the server is ${(doubtedMs / DAY_MS).toFixed(1)} days ahead of what it was before`;
+    const message = `${ahead}, so nothing expires by it until the server has run for a day; set it by NTP if it is wrong.`;
+    return { id, state: 'problem', message };
+  }
   if (offsetMs === undefined)
     return {
       id,

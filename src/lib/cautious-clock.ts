@@ -13,7 +13,7 @@ const DOUBTED_MS = 86_400_000;
 /** The options of a cautious clock. */
 export interface CautiousClockOptions {
   readonly clock: Clock;
-  /** The present time of an independent clock, such as the database's, because the clock of this machine may be wrong from the start. */
+  /** A time that is believed at the start, such as that of the database's clock, because the clock of this machine may be wrong already. */
   readonly startedAt: Milliseconds;
   /** Called once for each jump that is not believed, with its size. */
   readonly onDoubt: (aheadMs: Milliseconds) => void;
@@ -44,6 +44,12 @@ export class CautiousClock implements Clock {
     this.#doubtedSince = undefined;
     this.#believed = { now, at };
     return now;
+  }
+
+  /** How far the other clock is ahead, in milliseconds, when it is not believed at the moment. */
+  get doubtedMs(): Milliseconds | undefined {
+    const aheadMs = this.#options.clock.now() - this.now();
+    return aheadMs > BELIEVED_MS ? ms(aheadMs) : undefined;
   }
 
   monotonic(): Milliseconds {

@@ -7,7 +7,7 @@ import { StoreOpenError } from './open-error.ts';
 
 /** The names of the files that Millrace keeps in its data folder. Every file with a secret must be one of them. */
 const OUR_FILES =
-  /^(?:millrace\.(?:db|lock)|node-id|initial-(?:api-key|sign-in-link)|signing-key-|recordings(?:-folder)?$)/;
+  /^(?:millrace\.(?:db|lock)|node-id|last-time|initial-(?:api-key|sign-in-link)|signing-key-|recordings(?:-folder)?$)/;
 /** The permission bits of the group and of all others. */
 const OF_OTHERS = 0o077;
 

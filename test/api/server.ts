@@ -107,6 +107,7 @@ export async function startApi(
     settings: settingsInForce(config),
     certificateValidTo: () => undefined,
     draw: undefined,
+    clockDoubtedMs: () => undefined,
     counts: () => ({ sessions: 2, publishers: 1 }),
   };
   const pictures: [what: string, stream: StreamId][] = [];

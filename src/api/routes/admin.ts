@@ -60,7 +60,7 @@ export const getDoctor: ApiRoute = (api, { authenticate, store, clock, host, pub
     };
     const checks = [
       checkDatabase(database.latencyMs),
-      checkClock(database.offsetMs),
+      checkClock(database.offsetMs, host.clockDoubtedMs()),
       checkDisk(freeBytes),
       checkCpu(loadavg()[0]!, availableParallelism()),
       checkEncoder(host.draw !== undefined, tookMs),

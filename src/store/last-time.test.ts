@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { CautiousClock } from '#lib/cautious-clock.ts';
+import { ms } from '#lib/units.ts';
+import { silentLogger } from '#telemetry/logger.ts';
+import { waitFor } from '#test/support/wait-for.ts';
+import { believableTime, LastTime } from './last-time.ts';
+
+const DAY = 86_400_000;
+const NOW = Date.UTC(2026, 10, 26);
+const IN_2040 = Date.UTC(2040, 0, 1);
+
+function newFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), 'millrace-time-'));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** A server that runs for a while with its clock at a time. Returns by which time it would delete data, at its start and at its end. */
+async function run(dataDir: string, { now, hours }: { now: number; hours: number }) {
+  const machine = { now, monotonic: 0 };
+  const doubts: number[] = [];
+  const clock = new CautiousClock({
+    clock: { now: () => ms(machine.now), monotonic: () => ms(machine.monotonic) },
+    startedAt: believableTime(dataDir, ms(now)),
+    onDoubt: (aheadMs) => doubts.push(aheadMs),
+  });
+  const first = clock.now();
+  {
+    await using _ = new LastTime({ dataDir, clock, logger: silentLogger });
+    machine.now += hours * 3_600_000;
+    machine.monotonic += hours * 3_600_000;
+  }
+  return { first, last: clock.now(), doubts: doubts.length };
+}
+
+test('data does not expire by a clock that is years ahead at the start, however often the server is restarted', async (t) => {
+  const dataDir = newFolder(t);
+  assert.deepEqual(await run(dataDir, { now: NOW, hours: 5 }), { first: NOW, last: NOW + 5 * 3_600_000, doubts: 0 });
+  for (let restart = 1; restart <= 3; restart += 1) {
+    const { first, last, doubts } = await run(dataDir, { now: IN_2040, hours: 20 });
+    assert.ok(first >= NOW && last < NOW + 5 * DAY, new Date(last).toISOString());
+    assert.equal(doubts, 1);
+  }
+  const right = await run(dataDir, { now: NOW + 3 * DAY, hours: 1 });
+  assert.deepEqual([right.first, right.doubts], [NOW + 3 * DAY, 0]);
+});
+
+test('the time is believed when the server was off for days, when it has run for a day, and when the file is deleted', async (t) => {
+  const dataDir = newFolder(t);
+  await run(dataDir, { now: NOW, hours: 1 });
+  assert.equal((await run(dataDir, { now: NOW + 6 * DAY, hours: 1 })).doubts, 0);
+  const later = NOW + 30 * DAY;
+  const long = await run(dataDir, { now: later, hours: 25 });
+  assert.deepEqual([long.doubts, long.last], [1, later + 25 * 3_600_000]);
+  rmSync(join(dataDir, 'last-time'));
+  assert.equal((await run(dataDir, { now: IN_2040, hours: 1 })).doubts, 0);
+});
+
+test('a clock at 1970 deletes nothing, and the time is believed again once it is right', async (t) => {
+  const dataDir = newFolder(t);
+  await run(dataDir, { now: NOW, hours: 1 });
+  assert.ok((await run(dataDir, { now: 0, hours: 1 })).last < DAY);
+  const { first, doubts } = await run(dataDir, { now: NOW + DAY, hours: 1 });
+  assert.deepEqual([first < 2 * DAY, doubts], [true, 1], 'data expires a day later');
+});
+
+test('the time is kept while the server runs, in a file of its owner, and damage to the file stops nothing', async (t) => {
+  const dataDir = newFolder(t);
+  const path = join(dataDir, 'last-time');
+  let now = NOW;
+  const clock = { now: () => ms(now), monotonic: () => ms(0) };
+  await using _ = new LastTime({ dataDir, clock, logger: silentLogger, everyMs: 5 });
+  now += DAY;
+  await waitFor(() => readdirSync(dataDir).includes('last-time') && readFileSync(path, 'utf8').includes('11-27'), {
+    what: 'the new time',
+  });
+  assert.equal(statSync(path).mode & 0o777, 0o600);
+  const damaged = newFolder(t);
+  writeFileSync(join(damaged, 'last-time'), 'no time');
+  assert.equal(believableTime(damaged, ms(IN_2040)), IN_2040);
+});
