@@ -122,6 +122,73 @@ describe('chunks', () => {
     );
   });
 
+  it('of audio and video on one chunk stream, as OBS sends them, have times that count from the message before, of whichever kind', () => {
+    const bytes = hex(
+      [
+        '04 000000 000002 09 01000000 1701', // video at 0
+        '44 000005 000002 08 af01', // audio at 5
+        '84 000015 af02', // audio of the same length at 26
+        '44 000007 000003 09 270102', // video at 33
+        '44 00000e 000002 08 af03', // audio at 47
+        '44 000013 000003 09 270103', // video at 66
+        'c4 270104', // video of the same length and the same difference, at 85
+        '44 000000 000002 08 af04', // audio at 85 too
+        'c4 af05', // and once more: the difference of 0 is repeated
+        '84 000015 af06', // audio at 106
+      ].join(' '),
+    );
+    const whole = Buffer.from(bytes);
+    for (let place = 0; place < whole.length; place += 1) {
+      assert.deepEqual(
+        readAll(cut(whole, [place])).map(({ type, timestamp: at }) => [type, at]),
+        [
+          [9, 0],
+          [8, 5],
+          [8, 26],
+          [9, 33],
+          [8, 47],
+          [9, 66],
+          [9, 85],
+          [8, 85],
+          [8, 85],
+          [8, 106],
+        ],
+      );
+    }
+  });
+
+  it('without a header that begin no message leave its time as it is, whatever comes between them', () => {
+    const body = Buffer.alloc(300, 1);
+    const bytes = [
+      hex('04 000000 000001 09 01000000 aa   05 000000 000001 08 01000000 bb'),
+      hex('44 000021 00012c 09'),
+      body.subarray(0, 128),
+      hex('45 000015 000001 08 bb'),
+      hex('c4'),
+      body.subarray(128, 256),
+      hex('c5 bb'),
+      hex('c4'),
+      body.subarray(256),
+      hex('84 000021'),
+      body.subarray(0, 128),
+      hex('c4'),
+      body.subarray(128, 256),
+      hex('c4'),
+      body.subarray(256),
+    ];
+    assert.deepEqual(
+      readAll(bytes).map(({ type, timestamp: at }) => [type, at]),
+      [
+        [9, 0],
+        [8, 0],
+        [8, 21],
+        [8, 42],
+        [9, 33],
+        [9, 66],
+      ],
+    );
+  });
+
   it('may open a chunk stream with a header of format 1, as librtmp does', () => {
     const [opened] = readAll([hex('42 000007 000002 04 0001')]);
     assert.deepEqual([opened?.type, opened?.streamId, opened?.timestamp], [4, 0, 7]);
