@@ -7,6 +7,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { MillraceError } from '#domain/errors.ts';
 import { type AssetFolder, folderOf } from '#http/assets.ts';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import type { Logger } from '#telemetry/logger.ts';
 
 /** Where `packaging/build.ts` puts the files. Only the npm package has this folder. */
@@ -58,8 +59,7 @@ export class DashboardBundle implements Disposable {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       execArgv: [],
-      // The environment may hold secrets.
-      env: {},
+      env: bareEnvironment(),
     });
     this.#child = child;
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);

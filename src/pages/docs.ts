@@ -10,6 +10,7 @@ import { Worker } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { assetOf, type PreparedFile, sendAsset } from '#http/assets.ts';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import { DOC_GROUPS, imageSlugOf, imageUrl, rootOf } from './doc-files.ts';
 import type { RenderedDocs, RenderedPage } from './docs/worker.ts';
 import { escapeHtml, PAGE_HEADERS, type PageContent } from './layout.ts';
@@ -43,7 +44,11 @@ export async function docsRoutes(app: FastifyInstance, options: DocsOptions): Pr
 
 /** Renders every page, in a thread that ends with it. */
 async function renderDocs(signal: AbortSignal): Promise<RenderedDocs> {
-  const worker = new Worker(new URL('./docs/worker.ts', import.meta.url), { name: 'docs', env: {}, execArgv: [] });
+  const worker = new Worker(new URL('./docs/worker.ts', import.meta.url), {
+    name: 'docs',
+    env: bareEnvironment(),
+    execArgv: [],
+  });
   try {
     const [rendered] = (await once(worker, 'message', { signal })) as [RenderedDocs];
     return rendered;

@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { join } from 'node:path';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import type { FromForkServer, ProcessEnd, ToForkServer, WorkerNumber, WorkerProgram } from './fork-server-messages.ts';
 
 const FILE = join(import.meta.dirname, 'fork-server/main.ts');
@@ -113,7 +114,8 @@ export class ForkServer implements Disposable {
     if (this.#isDisposed) throw new Error('The fork server has been disposed.');
     if (this.#child !== undefined) return;
     // Neither its arguments nor its environment hold any data.
-    const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: {} });
+    const env = bareEnvironment();
+    const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env });
     child.on('message', (message: FromForkServer, connection: Socket | undefined) =>
       this.#onMessage(message, connection),
     );

@@ -3,6 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import { MillraceError } from '#domain/errors.ts';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import { endWorker } from '#lib/end-worker.ts';
 import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
 
@@ -69,7 +70,7 @@ export class ReaderThread implements AsyncDisposable {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: this.#name,
       workerData: this.#job,
-      env: {},
+      env: bareEnvironment(),
       execArgv: [],
       // Most of its garbage is columns of samples, which are outside this heap. With the default limit, the head of a four-hour MP4 makes
       // the process 6 MB larger.

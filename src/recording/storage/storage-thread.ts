@@ -3,6 +3,7 @@
  */
 import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type {
@@ -157,7 +158,7 @@ export class StorageThread implements AsyncDisposable {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: 'recording-storage',
       workerData: this.#options.job,
-      env: {},
+      env: bareEnvironment(),
       execArgv: [],
     });
     worker.on('message', (message: FromStorage) => this.#take(message));

@@ -2,6 +2,7 @@
  * The main thread's side of the writer thread: a bounded queue of steps. No call blocks on the disk.
  */
 import { Worker } from 'node:worker_threads';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import { endWorker } from '#lib/end-worker.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
@@ -111,7 +112,7 @@ export class WriterThread implements AsyncDisposable {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: 'recording-writer',
       workerData: this.#options.job,
-      env: {},
+      env: bareEnvironment(),
       execArgv: [],
     });
     worker.on('message', ({ results }: WriterAnswer) => this.#answered(results));

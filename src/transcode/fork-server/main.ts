@@ -7,6 +7,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setPriority } from 'node:os';
 import { join } from 'node:path';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import type {
   FromForkServer,
   ProcessEnd,
@@ -69,7 +70,7 @@ async function start(worker: WorkerNumber, program: WorkerProgram): Promise<void
 async function run(worker: WorkerNumber, program: WorkerProgram): Promise<ProcessEnd> {
   const child = spawn(process.execPath, [`--max-old-space-size=${MAX_HEAP_MIB}`, FILES[program]], {
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    env: {},
+    env: bareEnvironment(),
   });
   // Rejects when the process was not started. Some errors of the system are thrown above, and others are emitted.
   const exited = once(child, 'exit');

@@ -2,11 +2,10 @@
  * The main thread's side of one database worker. Calls of one turn of the event loop are sent in one message, and those that arrive while
  * it runs in the next. So threads wake rarely, and writes share commits.
  */
-import { getCompileCacheDir } from 'node:module';
-import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import type { MillraceError } from '#domain/errors.ts';
 import { Backoff } from '#lib/backoff.ts';
+import { bareEnvironment } from '#lib/bare-environment.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { within } from '#lib/within.ts';
@@ -121,7 +120,7 @@ export class WorkerLane {
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       name: `store-${this.#options.job.role}`,
       workerData: this.#options.job,
-      env: workerEnvironment(),
+      env: bareEnvironment(),
       // The options of the main thread do not apply to the worker.
       execArgv: [],
     });
@@ -236,15 +235,4 @@ export class WorkerLane {
     this.#outages.failed(reason);
     return storeUnavailable(reason);
   }
-}
-
-/**
- * The environment of the worker. Nothing is passed on, because variables may hold secrets, except the folder of the compile cache if there
- * is one. A worker that finds its files in the cache does not load the type stripper, which takes half of its memory (10 of 20 MB, Node
- * 26.10).
- */
-function workerEnvironment(): NodeJS.ProcessEnv {
-  const folder = getCompileCacheDir();
-  // The value names the folder of this Node version, which is inside the folder to be passed on.
-  return folder === undefined ? {} : { NODE_COMPILE_CACHE: dirname(folder) };
 }
