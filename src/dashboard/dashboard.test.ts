@@ -19,6 +19,7 @@ import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { putEmptyStore } from '#test/support/empty-store.ts';
 import { someKey, someReceipt, someUser } from '#test/support/sample-records.ts';
 import { DashboardBundle } from './bundle.ts';
 import { dashboardPlugin } from './dashboard.ts';
@@ -29,6 +30,7 @@ const OWN = { host: 'live.example.com', origin: ORIGIN, 'content-type': 'applica
 /** A dashboard over a real store, at a clock that the test moves. */
 async function startDashboard(t: TestContext, publicUrl?: string) {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-dashboard-'));
+  await putEmptyStore(dataDir);
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
   const time = { now: 1_795_175_107_399 };

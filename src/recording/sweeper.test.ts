@@ -8,6 +8,7 @@ import { ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { putEmptyStore } from '#test/support/empty-store.ts';
 import {
   SOME_EXTENT,
   SOME_NODE,
@@ -47,6 +48,7 @@ interface Recording {
 
 async function setUp(t: TestContext): Promise<Fixture> {
   const dataDir = mkdtempSync(join(tmpdir(), 'millrace-sweeper-'));
+  await putEmptyStore(dataDir);
   const patient = { readTimeoutMs: 60_000, writeTimeoutMs: 60_000 };
   const store = await openStore({ dataDir, exclusive: true, logger: silentLogger, ...patient });
   t.after(async () => {

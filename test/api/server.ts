@@ -44,6 +44,7 @@ import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
+import { putEmptyStore } from '#test/support/empty-store.ts';
 import { recordingPresentation } from '#test/support/recording-presentation.ts';
 import { Dispatcher } from '#webhooks/dispatcher.ts';
 import { Sender } from '#webhooks/sender.ts';
@@ -69,6 +70,7 @@ export async function startApi(
   wrapStore: (store: Store) => Store = (store) => store,
 ) {
   const dataDir = await mkdtemp(join(tmpdir(), 'millrace-api-'));
+  await putEmptyStore(dataDir);
   const lines: string[] = [];
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
   const config: Config = readConfig(environment);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, describe, test } from 'node:test';
@@ -9,10 +9,11 @@ import { Client } from 'pg';
 import { kyselyOn as kyselyOnPostgres } from '#store/engines/postgres/dialect.ts';
 import { kyselyOn } from '#store/engines/sqlite/dialect.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
+import { putEmptyStore } from '../support/empty-store.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { needs } from '../support/tools.ts';
 import { CommandLines } from './command-line.ts';
-import { dataFolder, makeStore, serve, storeFolder } from './millrace.ts';
+import { dataFolder, serve, storeFolder } from './millrace.ts';
 
 const commandLines = new CommandLines();
 const { run } = commandLines;
@@ -227,7 +228,8 @@ describe('millrace backup and restore', () => {
     const settings = { DATA_DIR: join(folder, 'data') };
     const missing = await run(['backup', join(folder, 'copy.db')], { settings });
     assert.deepEqual([missing.code, missing.stderr.split('\n').length], [4, 2]);
-    await makeStore(settings.DATA_DIR);
+    mkdirSync(settings.DATA_DIR);
+    await putEmptyStore(settings.DATA_DIR);
 
     const [letter, empty, other, damaged] = ['letter', 'empty', 'other', 'damaged'].map((name) => join(folder, name));
     writeFileSync(letter!, 'This is a letter to my grandmother, not a database. '.repeat(100));

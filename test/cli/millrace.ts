@@ -8,8 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import type { TestContext } from 'node:test';
-import { openStore } from '#store/open-store.ts';
-import { silentLogger } from '#telemetry/logger.ts';
+import { putEmptyStore } from '../support/empty-store.ts';
 
 /** The program that `npx millrace` runs. */
 export const LAUNCHER = join(import.meta.dirname, '../../bin/millrace.js');
@@ -24,13 +23,8 @@ export async function dataFolder(t: TestContext): Promise<string> {
 /** A data folder with an empty store, as a server's first start leaves it, but without the first key. */
 export async function storeFolder(t: TestContext): Promise<string> {
   const folder = await dataFolder(t);
-  await makeStore(folder);
+  await putEmptyStore(folder);
   return folder;
-}
-
-/** Makes an empty store in a folder. */
-export async function makeStore(dataDir: string): Promise<void> {
-  await (await openStore({ dataDir, exclusive: true, logger: silentLogger }))[Symbol.asyncDispose]();
 }
 
 /** What a finished run left. */

@@ -16,6 +16,7 @@ import { openStore } from '#store/open-store.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { ApiClient } from './api-client.ts';
+import { putEmptyStore } from './empty-store.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 import { waitFor } from './wait-for.ts';
 
@@ -80,7 +81,7 @@ export async function startServer(
   options: ServerOptions & { readonly clock?: Clock; readonly longestHoldMs?: number } = {},
 ): Promise<InnerServer> {
   await using parts = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? parts.use(await temporaryFolder()).path;
+  const dataDir = await dataFolder(parts, options);
   const apiKey = options.apiKey ?? randomKey();
   const clock = options.clock ?? systemClock;
   const config = readConfig(environment(dataDir, options));
@@ -121,7 +122,7 @@ export async function startServerProcess(
   options: ServerOptions & { readonly clockAheadMs?: number } = {},
 ): Promise<ServerProcess> {
   await using parts = new AsyncDisposableStack();
-  const dataDir = options.dataDir ?? parts.use(await temporaryFolder()).path;
+  const dataDir = await dataFolder(parts, options);
   const apiKey = options.apiKey ?? randomKey();
   const child = spawn(process.execPath, [PROGRAM, 'serve'], {
     env: {
@@ -161,6 +162,14 @@ export async function startServerProcess(
     stop: () => end('SIGTERM').then(() => child.exitCode),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
+}
+
+/** The folder that is named, or a new one. The latter has an empty store, except where the store is a database elsewhere. */
+async function dataFolder(parts: AsyncDisposableStack, { dataDir, settings }: ServerOptions): Promise<string> {
+  if (dataDir !== undefined) return dataDir;
+  const { path } = parts.use(await temporaryFolder());
+  if (settings?.MILLRACE_DATABASE_URL === undefined) await putEmptyStore(path);
+  return path;
 }
 
 type Endpoints = Pick<TestServer, 'url' | 'rtmpPort' | 'rtmpsPort' | 'metricsUrl'>;

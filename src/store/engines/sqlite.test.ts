@@ -19,6 +19,7 @@ import { storeOn } from '#store/sql-store.ts';
 import { storeContract } from '#store/store.contract.ts';
 import { LIST_ORDERS, type Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { putEmptyStore } from '#test/support/empty-store.ts';
 import {
   SOME_EXTENT,
   someAudit,
@@ -38,12 +39,18 @@ import { openSqlite } from './sqlite.ts';
 const root = mkdtempSync(join(tmpdir(), 'millrace-store-'));
 after(() => rmSync(root, { recursive: true, force: true }));
 
-const newFolder = () => mkdtempSync(join(root, 'data-'));
+/** Makes a folder with an empty store. Creating the tables is tested in `sqlite-opening.test.ts`. */
+async function newFolder(): Promise<string> {
+  const folder = mkdtempSync(join(root, 'data-'));
+  await putEmptyStore(folder);
+  return folder;
+}
+
 const openIn = (dataDir: string) => openStore({ dataDir, exclusive: true, logger: silentLogger, ...PATIENT });
 const away = isMillraceError('store_unavailable');
 const unknown = isMillraceError('outcome_unknown');
 
-storeContract('SQLite', () => openIn(newFolder()));
+storeContract('SQLite', async () => openIn(await newFolder()));
 
 /** A store in a folder of its own, with faults of its disk and workers that the test can set. */
 interface FaultyStore {
@@ -57,7 +64,7 @@ interface FaultyStore {
 async function openWithFaults(change: Partial<EngineOptions> = {}): Promise<FaultyStore & AsyncDisposable> {
   const faults = createFaults();
   const options: EngineOptions = {
-    dataDir: newFolder(),
+    dataDir: await newFolder(),
     databaseUrl: undefined,
     exclusive: true,
     clock: systemClock,
@@ -435,7 +442,7 @@ describe('a fault while open', () => {
   it('another database in its place: it is opened, and the deleted one is not written to', async () => {
     await using open = await openWithFaults();
     const { store, user, dataDir } = open;
-    const other = newFolder();
+    const other = await newFolder();
     const otherStore = await openIn(other);
     await otherStore.users.ensure({ ...user, name: 'of the other' });
     await otherStore[Symbol.asyncDispose]();
@@ -478,14 +485,14 @@ it('queries the database again for a key, a stream or events without numbers onl
 });
 
 it('recovers from a clock that was ahead while events were stored', async () => {
-  const dataDir = newFolder();
+  const dataDir = await newFolder();
   await using store = await openIn(dataDir);
   using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
   await recoversFromClockAhead(store, async (sql) => beside.exec(sql));
 });
 
 it('tells a delivery that was requested again from one that is as old as its event', async () => {
-  const dataDir = newFolder();
+  const dataDir = await newFolder();
   await using store = await openIn(dataDir);
   const user = await store.users.ensure(someUser());
   const webhook = someWebhook(user.id, { events: ['stream.created'] });
@@ -508,7 +515,7 @@ it('tells a delivery that was requested again from one that is as old as its eve
 });
 
 it('deletes old sessions that are among any number of others with recordings', async () => {
-  const dataDir = newFolder();
+  const dataDir = await newFolder();
   await using store = await openIn(dataDir);
   const user = await store.users.ensure(someUser());
   const stream = someStream(user.id, { record: true });
