@@ -18,6 +18,9 @@ import { asEvent, markAt } from '../support/tracks.ts';
 const NTSC = 60_000 / 1001;
 const SEGMENT_S = 2;
 const SEGMENTS = 3;
+/** Small, because only times matter. */
+const SOURCE_SIZE = { width: 320, height: 96 };
+const SIZE = { width: 160, height: 48 };
 /** As in a session, because encoders decode some frames before time 0. */
 const START = VIDEO_TIMESCALE;
 
@@ -80,8 +83,7 @@ const lastFrames = (parts: Parts, from: number) =>
 function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; rendition: Parts } {
   const perSegment = Math.round(fps * SEGMENT_S);
   const clip = makeClip({
-    width: 320,
-    height: 180,
+    ...SOURCE_SIZE,
     frames: perSegment * SEGMENTS,
     framesPerSecond: fps,
     gop: perSegment,
@@ -108,8 +110,7 @@ function partsOf({ fps, declared, limit }: Required<Case>): { source: Parts; ren
     bitrate: 300_000,
     fps: Math.round(limit * 1001),
     fpsDen: 1001,
-    width: 320,
-    height: 180,
+    ...SIZE,
   };
   const { renditions } = planRenditions([profile], track);
   const job = { version: PROTOCOL_VERSION, preset: 'ultrafast', threads: 1, pictures: [] };
