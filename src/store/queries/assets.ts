@@ -8,19 +8,14 @@ import type { ServiceNode } from '#domain/node.ts';
 import type { PlaybackPolicy } from '#domain/playback-policy.ts';
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import { type AssetChange, type AssetListOptions, type AssetOrder, RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
+import { type AssetChange, type AssetOrder, RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { AssetsTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import { ASSET_PAYLOAD, type AssetEventType, RECORDING_PAYLOAD, REPORTS } from './asset-events.ts';
 import { countUpTo } from './count-up-to.ts';
-import { alsoIs, type Condition, is, type RangeArgs, rangeConditions, unindexed } from './lists.ts';
-
-/** The column for each order. */
-const ORDER_COLUMNS = { createdAt: 'created_at', updatedAt: 'updated_at' } as const satisfies Record<
-  AssetOrder,
-  keyof AssetsTable
->;
+import { alsoIs, type Condition, is, type RangeArgs } from './lists.ts';
+import { listQueries } from './searchable-list.ts';
 
 type Columns<Key extends keyof AssetsTable> = Pick<AssetsTable, Key>;
 
@@ -49,9 +44,6 @@ export type AssetListArgs = Partial<
   >
 > &
   RangeArgs;
-
-/** The choices that determine the text of a list's query. */
-export type AssetListChoice = Pick<AssetListOptions, 'order' | 'direction'>;
 
 /** Prepares the queries for one engine. */
 export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
@@ -166,50 +158,10 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         .where('path', '=', args.path),
     ),
 
-    page: prepareEach((choice: AssetListChoice, { limit, ...args }: AssetListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const page = assets.orderBy(ORDER_COLUMNS[order], direction).orderBy('id', direction).limit(limit);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
-    }),
-
-    /** Like `page`, for a search by name. The index holds the names, so only matching assets are read. */
-    searchPage: prepareEach((choice: AssetListChoice, { limit, ...args }: AssetListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const ids = db
-        .selectFrom('assets')
-        .select('id')
-        .where(notDeleted)
-        .orderBy(ORDER_COLUMNS[order], direction)
-        .orderBy('id', direction)
-        .limit(limit);
-      const matching = listed(choice, args, contains).reduce((query, condition) => query.where(condition), ids);
-      return db
-        .selectFrom('assets')
-        .selectAll()
-        .where('id', 'in', matching)
-        .orderBy(unindexed(ORDER_COLUMNS[order]), direction)
-        .orderBy('id', direction);
-    }),
-
-    /** The row at a distance of `skip` from the first row of the list. */
-    nth: prepareEach((choice: AssetListChoice, { skip, ...args }: AssetListArgs & { skip: number }) => {
-      const row = db
-        .selectFrom('assets')
-        .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
-        .where(notDeleted)
-        .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
-        .orderBy('id', choice.direction)
-        .limit(sql.lit(1))
-        .offset(skip);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
-    }),
-
-    count: prepareEach((choice: AssetListChoice, args: AssetListArgs) => {
-      const count = db
-        .selectFrom('assets')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where(notDeleted);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
+    ...listQueries<AssetsTable, AssetOrder, AssetListArgs>(db, {
+      table: 'assets',
+      orders: { createdAt: 'created_at', updatedAt: 'updated_at' },
+      conditions: (_choice, args) => listed(args, contains),
     }),
 
     /** Counts a user's clips up to a limit. */
@@ -388,8 +340,8 @@ const TYPES: Partial<Record<keyof AssetsTable, string>> = {
 };
 
 /** The conditions of a list. Of the conditions that match few assets, the first uses an index, and all others are only checked. */
-function listed({ order, direction }: AssetListChoice, args: AssetListArgs, contains: Engine['contains']): Condition[] {
-  const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
+function listed(args: AssetListArgs, contains: Engine['contains']): readonly Condition[] {
+  const conditions: Condition[] = [sql`deleted_at is null`];
   let isFound = false;
   for (const column of ['id', 'playback_id', 'session_id', 'clipped_from', 'stream_id'] as const) {
     if (!(column in args)) continue;

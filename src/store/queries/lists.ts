@@ -5,6 +5,7 @@
  * query planner cannot choose a slow plan. The indexes are in `migrations/0002-manage.ts`.
  */
 import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { Database } from '#store/database.ts';
 import type { SqlValue } from '#store/engine.ts';
 import type { PageKey } from '#store/page.ts';
 import type { ListOptions, ListOrder } from '#store/store.ts';
@@ -43,8 +44,28 @@ export interface RangeArgs {
   readonly to?: number;
 }
 
-/** The order of a page. */
-export type OrderChoice = Pick<ListOptions, 'order' | 'direction'>;
+/** The rows of a page, which are ordered by a time and then by their ids. */
+interface PageRows {
+  readonly table: keyof Database;
+  /** All columns by default. */
+  readonly columns?: RawBuilder<unknown> | undefined;
+  readonly conditions: readonly Condition[];
+  /** The column with the time. */
+  readonly order: string;
+  readonly direction: ListOptions['direction'];
+}
+
+/** SQL for conditions, all of which must hold. */
+export const whereAll = (conditions: readonly Condition[]): RawBuilder<unknown> =>
+  conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`;
+
+/** SQL for an order by an expression and then by the ids. */
+export const inOrder = (by: RawBuilder<unknown>, direction: ListOptions['direction']): RawBuilder<unknown> =>
+  sql`order by ${by} ${sql.raw(direction)}, ${sql.ref('id')} ${sql.raw(direction)}`;
+
+/** SQL for the rows of a list. It has no limit. */
+export const rowsOf = ({ table, columns = sql`*`, conditions, order, direction }: PageRows): RawBuilder<unknown> =>
+  sql`select ${columns} from ${sql.table(table)}${whereAll(conditions)} ${inOrder(sql.ref(order), direction)}`;
 
 /** The conditions of a range, at most one at each end, because with two conditions the planner might enter the index at either. */
 export function rangeConditions(column: string, direction: ListOptions['direction'], args: RangeArgs): Condition[] {

@@ -11,22 +11,13 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Database, SessionsTable, StreamsTable } from '#store/database.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import type { PageKey } from '#store/page.ts';
-import { prepare, prepareEach } from '#store/prepared-query.ts';
-import type { SessionChange } from '#store/store.ts';
+import { prepare } from '#store/prepared-query.ts';
+import type { ListOrder, SessionChange } from '#store/store.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
-import {
-  alsoIs,
-  alsoIsFlag,
-  type Condition,
-  is,
-  ORDER_COLUMNS,
-  type OrderChoice,
-  type RangeArgs,
-  rangeConditions,
-  unindexed,
-} from './lists.ts';
+import { alsoIs, alsoIsFlag, type Condition, is, ORDER_COLUMNS, type RangeArgs, rangeConditions } from './lists.ts';
 import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom } from './publishers.ts';
+import { type ListChoice, listQueries } from './searchable-list.ts';
 
 /** The columns of the totals. */
 const TOTALS = {
@@ -87,9 +78,6 @@ export interface DeleteSessions<Args> {
   /** Deletes those of the sessions that have no samples left. */
   readonly sessions: (args: Args) => Query;
 }
-
-/** The choices that determine the text of a list's query. */
-export type SessionListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
 /** Prepares the queries for one engine. */
 export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
@@ -232,50 +220,10 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
         .where(isNotTakenFrom(sql.ref('sessions.stream_id'), args.writer)),
     ),
 
-    page: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const page = db
-        .selectFrom('sessions')
-        .selectAll()
-        .orderBy(ORDER_COLUMNS[order], direction)
-        .orderBy('id', direction)
-        .limit(limit);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
-    }),
-
-    /** The row at a distance of `skip` from the first row of the list. */
-    nth: prepareEach((choice: SessionListChoice, { skip, ...args }: SessionListArgs & { skip: number }) => {
-      const row = db
-        .selectFrom('sessions')
-        .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
-        .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
-        .orderBy('id', choice.direction)
-        .limit(sql.lit(1))
-        .offset(skip);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
-    }),
-
-    /** Like `page`, for a search by name. The index holds the names, so only matching sessions are read. */
-    searchPage: prepareEach((choice: SessionListChoice, { limit, ...args }: SessionListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const ids = db
-        .selectFrom('sessions')
-        .select('id')
-        .orderBy(ORDER_COLUMNS[order], direction)
-        .orderBy('id', direction)
-        .limit(limit);
-      const matching = listed(choice, args, contains).reduce((query, condition) => query.where(condition), ids);
-      return db
-        .selectFrom('sessions')
-        .selectAll()
-        .where('id', 'in', matching)
-        .orderBy(unindexed(ORDER_COLUMNS[order]), direction)
-        .orderBy('id', direction);
-    }),
-
-    count: prepareEach((choice: SessionListChoice, args: SessionListArgs) => {
-      const count = db.selectFrom('sessions').select((eb) => eb.fn.countAll<number>().as('count'));
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
+    ...listQueries<SessionsTable, ListOrder, SessionListArgs>(db, {
+      table: 'sessions',
+      orders: ORDER_COLUMNS,
+      conditions: (choice, args) => listed(choice, args, contains),
     }),
 
     /** The open sessions of all nodes. */
@@ -359,14 +307,14 @@ const hasNoRecording = sql<boolean>`not exists (select 1 from assets where asset
 const ofPlaybackId = (id: StreamsTable['playback_id'] | undefined): Condition =>
   sql`${sql.ref('stream_id')} = (select id from streams where playback_id = ${id})`;
 
-/** Adds the conditions of a list. A stream has few sessions and few are live, so further conditions need no index then. */
+/** The conditions of a list. A stream has few sessions and few are live, so further conditions need no index then. */
 function listed(
-  { order, direction, isActive }: SessionListChoice,
+  { isActive }: ListChoice<ListOrder>,
   args: SessionListArgs,
   contains: Engine['contains'],
-): Condition[] {
+): readonly Condition[] {
   const ofStream = 'stream_id' in args || 'playback_id' in args;
-  const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
+  const conditions: Condition[] = [];
   if ('id' in args) conditions.push(is('id', args.id));
   if ('stream_id' in args) conditions.push(is('stream_id', args.stream_id));
   if ('playback_id' in args) conditions.push(ofPlaybackId(args.playback_id));

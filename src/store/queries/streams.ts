@@ -12,22 +12,14 @@ import type { Milliseconds } from '#lib/units.ts';
 import type { Database, StreamsTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import type { KeyShelves } from '#store/key-shelf.ts';
-import { compilable, prepare, prepareEach } from '#store/prepared-query.ts';
-import type { StreamChange } from '#store/store.ts';
+import { compilable, prepare } from '#store/prepared-query.ts';
+import type { ListOrder, StreamChange } from '#store/store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
-import {
-  alsoIs,
-  type Condition,
-  is,
-  ORDER_COLUMNS,
-  type OrderChoice,
-  type RangeArgs,
-  rangeConditions,
-  unindexed,
-} from './lists.ts';
+import { alsoIs, type Condition, is, ORDER_COLUMNS, type RangeArgs } from './lists.ts';
 import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom, isPublished } from './publishers.ts';
+import { type ListChoice, listQueries } from './searchable-list.ts';
 
 /** The columns that a stream is read from: all except the hash of its key and the time of its deletion. */
 const COLUMNS = [
@@ -70,9 +62,6 @@ export type StreamChangeRow = Partial<
 /** The filter and range of a list of streams. Absent fields do not filter. */
 export type StreamListArgs = Partial<Columns<'user_id' | 'id' | 'playback_id' | 'creator_id' | 'name_search'>> &
   RangeArgs;
-
-/** The choices that determine the text of a list's query. */
-export type StreamListChoice = OrderChoice & { readonly isActive: boolean | undefined };
 
 /** Prepares the queries for one engine. */
 export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'compiler' | 'now' | 'contains'>) {
@@ -179,50 +168,11 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
 
     byPlaybackId: prepare((args: Columns<'playback_id'>) => streams.where('playback_id', '=', args.playback_id)),
 
-    page: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const page = streams.orderBy(ORDER_COLUMNS[order], direction).orderBy('id', direction).limit(limit);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), page);
-    }),
-
-    /** Like `page`, for a search by name. The index holds the names, so only matching streams are read. */
-    searchPage: prepareEach((choice: StreamListChoice, { limit, ...args }: StreamListArgs & { limit: number }) => {
-      const { order, direction } = choice;
-      const ids = db
-        .selectFrom('streams')
-        .select('id')
-        .where('deleted_at', 'is', null)
-        .orderBy(ORDER_COLUMNS[order], direction)
-        .orderBy('id', direction)
-        .limit(limit);
-      const matching = listed(choice, args, contains).reduce((query, condition) => query.where(condition), ids);
-      return db
-        .selectFrom('streams')
-        .select(COLUMNS)
-        .where('id', 'in', matching)
-        .orderBy(unindexed(ORDER_COLUMNS[order]), direction)
-        .orderBy('id', direction);
-    }),
-
-    /** The row at a distance of `skip` from the first row of the list. */
-    nth: prepareEach((choice: StreamListChoice, { skip, ...args }: StreamListArgs & { skip: number }) => {
-      const row = db
-        .selectFrom('streams')
-        .select([`${ORDER_COLUMNS[choice.order]} as at`, 'id'])
-        .where('deleted_at', 'is', null)
-        .orderBy(ORDER_COLUMNS[choice.order], choice.direction)
-        .orderBy('id', choice.direction)
-        .limit(sql.lit(1))
-        .offset(skip);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), row);
-    }),
-
-    count: prepareEach((choice: StreamListChoice, args: StreamListArgs) => {
-      const count = db
-        .selectFrom('streams')
-        .select((eb) => eb.fn.countAll<number>().as('count'))
-        .where('deleted_at', 'is', null);
-      return listed(choice, args, contains).reduce((query, condition) => query.where(condition), count);
+    ...listQueries<StreamRow, ListOrder, StreamListArgs>(db, {
+      table: 'streams',
+      columns: sql.join(COLUMNS.map((column) => sql.ref(column))),
+      orders: ORDER_COLUMNS,
+      conditions: (choice, args) => listed(choice, args, contains),
     }),
 
     /** Counts a user's streams up to a limit. */
@@ -390,13 +340,13 @@ function publishersOf(eb: ExpressionBuilder<Database, 'streams'>) {
   return eb.selectFrom('publishers').select('publishers.stream_id').whereRef('publishers.stream_id', '=', 'streams.id');
 }
 
-/** Adds the conditions of a list. Few streams are live, so further conditions need no index then. */
+/** The conditions of a list. Few streams are live, so further conditions need no index then. */
 function listed(
-  { order, direction, isActive }: StreamListChoice,
+  { isActive }: ListChoice<ListOrder>,
   args: StreamListArgs,
   contains: Engine['contains'],
-): Condition[] {
-  const conditions = rangeConditions(ORDER_COLUMNS[order], direction, args);
+): readonly Condition[] {
+  const conditions: Condition[] = [sql`deleted_at is null`];
   if ('id' in args) conditions.push(is('id', args.id));
   if ('playback_id' in args) conditions.push(is('playback_id', args.playback_id));
   if ('user_id' in args) conditions.push(is('user_id', args.user_id));

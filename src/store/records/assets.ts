@@ -1,19 +1,17 @@
 /**
  * The store's assets.
  */
-import type { Asset, AssetExtent } from '#domain/asset.ts';
+import type { AssetExtent } from '#domain/asset.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { type AssetId, isPlaybackId, newEventId, newPlaybackId, type SessionId, type UserId } from '#domain/ids.ts';
-import { searchableName } from '#domain/searchable-name.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type { AssetFilter, AssetListOptions } from '#store/asset-store.ts';
+import type { AssetFilter } from '#store/asset-store.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
-import type { PageKey, Scope } from '#store/page.ts';
+import type { Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import type { AssetEventType } from '#store/queries/asset-events.ts';
 import {
-  type AssetListArgs,
   assetOfRow,
   assetQueries,
   locatedAssetOfRow,
@@ -21,12 +19,11 @@ import {
   rowOfAssetChange,
   rowOfExtent,
 } from '#store/queries/assets.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
-import { searchCount, searchPage } from './name-search.ts';
 import { readMany } from './read-many.ts';
+import { searchableList } from './searchable-list.ts';
 
 type AssetQueries = ReturnType<typeof assetQueries>;
 
@@ -36,14 +33,19 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
   const countOf = (user: UserId, atMost: number) => runner.count(assets.countUpTo({ user_id: user, limit: atMost }));
   const quota = new RowQuota({ what: 'clips', count: countOf, clock });
 
-  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
-  function nthOf(scope: Scope, filter: AssetFilter, choice: Pick<AssetListOptions, 'order' | 'direction'>) {
-    const { name: _, ...unnamed } = filter;
-    return (after: PageKey | undefined, skip: number) => {
-      const args = listArgs(scope, unnamed, choice.direction, after);
-      return runner.one(assets.nth(choice, { ...args, skip }), (row) => row);
+  const list = searchableList(runner, assets, assetOfRow, (filter: AssetFilter) => {
+    const { id, playbackId, sessionId, streamId, clippedFrom, creatorId, phase, kind } = filter;
+    return {
+      ...(id !== undefined && { id }),
+      ...(playbackId !== undefined && { playback_id: playbackId }),
+      ...(sessionId !== undefined && { session_id: sessionId }),
+      ...(streamId !== undefined && { stream_id: streamId }),
+      ...(clippedFrom !== undefined && { clipped_from: clippedFrom }),
+      ...(creatorId !== undefined && { creator_id: creatorId }),
+      ...(phase !== undefined && { phase }),
+      ...(kind !== undefined && { kind }),
     };
-  }
+  });
 
   /** Makes a recording ready or failed. Returns whether that changed anything. */
   async function settle(row: Parameters<AssetQueries['settle']>[0]): Promise<boolean> {
@@ -61,6 +63,8 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
   }
 
   const records: Store['assets'] = {
+    ...list,
+
     get: (id, scope) => runner.cachedOne(assets.get({ id, ...ofScope(scope) }), assetOfRow),
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? assets.getAny(run) : assets.getMany(run), assetOfRow)),
@@ -71,27 +75,6 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
         address,
       ),
     byPath: (path, address) => runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow, address),
-
-    list(scope, { limit, after, order, direction, filter }) {
-      const choice = { order, direction };
-      const keyOf = (asset: Asset) => ({ at: asset[order], id: asset.id });
-      if (filter.name === undefined) {
-        const args = listArgs(scope, filter, direction, after);
-        return runner.page(limit, (rows) => assets.page(choice, { ...args, limit: rows }), assetOfRow, keyOf);
-      }
-      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
-        const args = listArgs(scope, filter, direction, start, end);
-        return runner.first(assets.searchPage(choice, { ...args, limit: rows }), assetOfRow, maxBytes);
-      };
-      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
-    },
-
-    count(scope, filter, order) {
-      const choice = { order, direction: 'asc' } as const;
-      const count = (start?: PageKey, end?: PageKey) =>
-        runner.count(assets.count(choice, listArgs(scope, filter, 'asc', start, end)));
-      return filter.name === undefined ? count() : searchCount(nthOf(scope, filter, choice), count);
-    },
 
     countOf,
     bytesOf: (user) => runner.count(assets.bytesOf({ user_id: user })),
@@ -208,27 +191,4 @@ function endOf({ durationS }: AssetExtent) {
   return durationS > 0
     ? ({ phase: 'ready', failure: null } as const)
     : ({ phase: 'failed', failure: 'Nothing was recorded.' } as const);
-}
-
-function listArgs(
-  scope: Scope,
-  filter: AssetFilter,
-  direction: AssetListOptions['direction'],
-  after?: PageKey,
-  until?: PageKey,
-): AssetListArgs {
-  const { id, playbackId, sessionId, streamId, clippedFrom, creatorId, phase, kind, name, from, to } = filter;
-  return {
-    ...ofScope(scope),
-    ...(id !== undefined && { id }),
-    ...(playbackId !== undefined && { playback_id: playbackId }),
-    ...(sessionId !== undefined && { session_id: sessionId }),
-    ...(streamId !== undefined && { stream_id: streamId }),
-    ...(clippedFrom !== undefined && { clipped_from: clippedFrom }),
-    ...(creatorId !== undefined && { creator_id: creatorId }),
-    ...(phase !== undefined && { phase }),
-    ...(kind !== undefined && { kind }),
-    ...(name !== undefined && { name_search: searchableName(name) }),
-    ...rangeArgs({ from, to }, direction, after, until),
-  };
 }

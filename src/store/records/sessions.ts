@@ -2,16 +2,14 @@
  * The store's sessions.
  */
 import { type NodeId, newEventId, type SessionId } from '#domain/ids.ts';
-import { searchableName } from '#domain/searchable-name.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { type Engine, type Query, Unchanged } from '#store/engine.ts';
-import type { PageKey, Scope } from '#store/page.ts';
+import type { PageKey } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportPhase } from '#store/queries/events.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import {
   type DeleteSessions,
   locatedSessionOfRow,
@@ -19,18 +17,15 @@ import {
   type OldSessionQueries,
   rowOfSession,
   rowOfSessionChange,
-  type SessionListArgs,
-  type SessionListChoice,
   sessionOfRow,
   sessionQueries,
 } from '#store/queries/sessions.ts';
 import { streamQueries } from '#store/queries/streams.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { ListFilter, ListOptions, Store } from '#store/store.ts';
+import type { ListFilter, Store } from '#store/store.ts';
 import { createRecording, endRecording } from './assets.ts';
-import { countOf } from './count.ts';
-import { searchCount, searchPage } from './name-search.ts';
 import { type OldSessionList, OldSessions } from './old-sessions.ts';
+import { searchableList } from './searchable-list.ts';
 
 /** How many samples one write may delete for each session that the caller lets it delete. A session of a day has 1,440 samples. */
 const SAMPLES_OF_SESSION = 4;
@@ -79,14 +74,12 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
     }
   }
 
-  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
-  function nthOf(scope: Scope, filter: ListFilter, choice: SessionListChoice) {
-    const { name: _, ...unnamed } = filter;
-    return (after: PageKey | undefined, skip: number) => {
-      const args = listArgs(scope, unnamed, choice.direction, after);
-      return runner.one(sessions.nth(choice, { ...args, skip }), (row) => row);
-    };
-  }
+  const list = searchableList(runner, sessions, sessionOfRow, ({ id, playbackId, parentId, record }: ListFilter) => ({
+    ...(id !== undefined && { id: id as SessionId }),
+    ...(playbackId !== undefined && { playback_id: playbackId }),
+    ...(parentId !== undefined && { stream_id: parentId }),
+    ...(record !== undefined && { record: record ? (1 as const) : (0 as const) }),
+  }));
 
   /** Deletes chosen sessions, or only samples of them when there are many. Returns `limit` when another call may find more to delete. */
   async function deleteSome<Args extends { readonly limit: number }>(
@@ -122,6 +115,8 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
   }
 
   const records: Store['sessions'] = {
+    ...list,
+
     async create(session, writer, at) {
       if (writer !== undefined) return createBy(session, writer, at);
       const [created] = await runner.write([sessions.create(rowOfSession(session)), ...alsoCreated(session, at)]);
@@ -155,28 +150,6 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
       return runner.writeAsOwner(queries, sessions.resumable({ id, writer }), reports);
     },
 
-    list(scope, { limit, after, order, direction, filter }) {
-      const choice = { order, direction, isActive: filter.isActive };
-      const keyOf = (session: Session) => ({ at: session[order], id: session.id });
-      if (filter.name === undefined) {
-        const args = listArgs(scope, filter, direction, after);
-        return runner.page(limit, (rows) => sessions.page(choice, { ...args, limit: rows }), sessionOfRow, keyOf);
-      }
-      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
-        const args = listArgs(scope, filter, direction, start, end);
-        return runner.first(sessions.searchPage(choice, { ...args, limit: rows }), sessionOfRow, maxBytes);
-      };
-      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
-    },
-
-    count: (scope, filter, order) =>
-      countOf(filter, (counted) => {
-        const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
-        const count = (start?: PageKey, end?: PageKey) =>
-          runner.count(sessions.count(choice, listArgs(scope, counted, 'asc', start, end)));
-        return filter.name === undefined ? count() : searchCount(nthOf(scope, counted, choice), count);
-      }),
-
     async ofNode(node, phases) {
       // In a store that is not shared, the serving process owns every session, including those from versions without nodes.
       const open = engine.isShared ? sessions.openOfNode({ node_id: node }) : sessions.open({});
@@ -205,22 +178,4 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
     },
   };
   return records;
-}
-
-function listArgs(
-  scope: Scope,
-  { id, playbackId, parentId, record, name, from, to }: ListFilter,
-  direction: ListOptions['direction'],
-  after?: PageKey,
-  until?: PageKey,
-): SessionListArgs {
-  return {
-    ...ofScope(scope),
-    ...(id !== undefined && { id: id as SessionId }),
-    ...(playbackId !== undefined && { playback_id: playbackId }),
-    ...(parentId !== undefined && { stream_id: parentId }),
-    ...(record !== undefined && { record: record ? 1 : 0 }),
-    ...(name !== undefined && { name_search: searchableName(name) }),
-    ...rangeArgs({ from, to }, direction, after, until),
-  };
 }

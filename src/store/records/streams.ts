@@ -4,33 +4,21 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { EventType } from '#domain/events.ts';
 import { newEventId, type StreamId, type UserId } from '#domain/ids.ts';
-import { searchableName } from '#domain/searchable-name.ts';
-import type { Stream } from '#domain/stream.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
-import type { PageKey, Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, rowOfEvent } from '#store/queries/events.ts';
 import { columnOfHealth } from '#store/queries/health-column.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
-import {
-  rowOfStream,
-  rowOfStreamChange,
-  type StreamListArgs,
-  type StreamListChoice,
-  streamOfRow,
-  streamQueries,
-} from '#store/queries/streams.ts';
+import { rowOfStream, rowOfStreamChange, streamOfRow, streamQueries } from '#store/queries/streams.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
-import type { ListFilter, ListOptions, Store } from '#store/store.ts';
-import { countOf } from './count.ts';
-import { searchCount, searchPage } from './name-search.ts';
+import type { ListFilter, Store } from '#store/store.ts';
 import { readMany, runsOf } from './read-many.ts';
+import { searchableList } from './searchable-list.ts';
 
 const TAKEN = 'A stream with this id, stream key or playback id already exists.';
 
@@ -55,16 +43,15 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       payload: JSON.stringify(payload),
     });
 
-  /** Makes a function that finds the row at a distance from the first row of a list, whatever the names are. */
-  function nthOf(scope: Scope, filter: ListFilter, choice: StreamListChoice) {
-    const { name: _, ...unnamed } = filter;
-    return (after: PageKey | undefined, skip: number) => {
-      const args = listArgs(scope, unnamed, choice.direction, after);
-      return runner.one(streams.nth(choice, { ...args, skip }), (row) => row);
-    };
-  }
+  const list = searchableList(runner, streams, streamOfRow, ({ id, playbackId, creatorId }: ListFilter) => ({
+    ...(id !== undefined && { id: id as StreamId }),
+    ...(playbackId !== undefined && { playback_id: playbackId }),
+    ...(creatorId !== undefined && { creator_id: creatorId }),
+  }));
 
   const records: Store['streams'] = {
+    ...list,
+
     create: (stream, receipt, { atMost = 0 } = {}) =>
       quota.create(stream.userId, atMost, async () => {
         const { id, userId, name, playbackId } = stream;
@@ -122,28 +109,6 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     byPlaybackId: (id, address) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
 
     countOf: countOfUser,
-
-    list(scope, { limit, after, order, direction, filter }) {
-      const choice = { order, direction, isActive: filter.isActive };
-      const keyOf = (stream: Stream) => ({ at: stream[order], id: stream.id });
-      if (filter.name === undefined) {
-        const args = listArgs(scope, filter, direction, after);
-        return runner.page(limit, (rows) => streams.page(choice, { ...args, limit: rows }), streamOfRow, keyOf);
-      }
-      const matches = (start: PageKey | undefined, end: PageKey | undefined, rows: number, maxBytes: number) => {
-        const args = listArgs(scope, filter, direction, start, end);
-        return runner.first(streams.searchPage(choice, { ...args, limit: rows }), streamOfRow, maxBytes);
-      };
-      return searchPage({ nth: nthOf(scope, filter, choice), matches, keyOf }, { limit, after });
-    },
-
-    count: (scope, filter, order) =>
-      countOf(filter, (counted) => {
-        const choice = { order, direction: 'asc', isActive: counted.isActive } as const;
-        const count = (start?: PageKey, end?: PageKey) =>
-          runner.count(streams.count(choice, listArgs(scope, counted, 'asc', start, end)));
-        return filter.name === undefined ? count() : searchCount(nthOf(scope, counted, choice), count);
-      }),
 
     async change(id, scope, change, receipt, when) {
       const row = { id, ...ofScope(scope), ...rowOfStreamChange(change, shelves) };
@@ -204,21 +169,4 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
     },
   };
   return records;
-}
-
-function listArgs(
-  scope: Scope,
-  { id, playbackId, creatorId, name, from, to }: ListFilter,
-  direction: ListOptions['direction'],
-  after?: PageKey,
-  until?: PageKey,
-): StreamListArgs {
-  return {
-    ...ofScope(scope),
-    ...(id !== undefined && { id: id as StreamId }),
-    ...(playbackId !== undefined && { playback_id: playbackId }),
-    ...(creatorId !== undefined && { creator_id: creatorId }),
-    ...(name !== undefined && { name_search: searchableName(name) }),
-    ...rangeArgs({ from, to }, direction, after, until),
-  };
 }
