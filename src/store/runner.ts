@@ -4,13 +4,15 @@
 import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
+import type { Milliseconds } from '#lib/units.ts';
 import { type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type FirstRows, type Query, Unchanged, UniqueViolation } from './engine.ts';
 import { LookupBudget } from './lookup-budget.ts';
-import { PAGE_BYTES, type Page, type PageKey, type Scope } from './page.ts';
+import { PAGE_BYTES, type Page, type PageKey, type PageOptions, type Scope } from './page.ts';
 import { changingOne } from './prepared-query.ts';
 import { auditQueries, rowOfAudit } from './queries/audit.ts';
 import { idempotencyQueries, keyOfClaim } from './queries/idempotency.ts';
+import { type PageArgs, rangeArgs } from './queries/lists.ts';
 import type { WriterArgs } from './queries/nodes.ts';
 import { ReadCache } from './read-cache.ts';
 import type { IdempotencyClaim, Receipt } from './receipt.ts';
@@ -101,6 +103,17 @@ export class Runner {
     const last = rows.at(-1);
     const hasMore = found.isCut || found.rows.length > limit;
     return { rows, next: hasMore && last !== undefined ? keyOf(last) : undefined };
+  }
+
+  /** Reads one page of a list, the newest records first. @param queryOf makes the query for a part of the list */
+  newestFirst<Row, Item extends { readonly id: string; readonly createdAt: Milliseconds }>(
+    { limit, after }: PageOptions,
+    queryOf: (args: PageArgs) => Query<Row>,
+    itemOf: (row: Row) => Item,
+  ): Promise<Page<Item>> {
+    const range = rangeArgs({}, 'desc', after);
+    const keyOf = ({ createdAt, id }: Item) => ({ at: createdAt, id });
+    return this.page(limit, (rows) => queryOf({ ...range, limit: rows }), itemOf, keyOf);
   }
 
   /** Reads the first rows as records. See {@link Engine.readFirst}. */

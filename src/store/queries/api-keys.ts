@@ -6,7 +6,7 @@ import type { ApiKey, User } from '#domain/user.ts';
 import type { ApiKeysTable, Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import { countUpTo } from './count-up-to.ts';
-import { type RangeArgs, rangeConditions } from './lists.ts';
+import { is, newestFirst, type PageArgs } from './lists.ts';
 import { userOfRow } from './users.ts';
 
 /** The columns of a key's user, in the same row as those of the key. */
@@ -82,14 +82,9 @@ export function apiKeyQueries(db: Kysely<Database>) {
       ),
     ),
 
-    pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
-      const keys = unrevoked
-        .where('user_id', '=', user_id)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit);
-      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), keys);
-    }),
+    pageOfUser: prepare((args: Columns<'user_id'> & PageArgs) =>
+      newestFirst<ApiKeysTable>(db, 'api_keys', [sql`revoked_at is null`, is('user_id', args.user_id)], args),
+    ),
 
     any: prepare(() => db.selectFrom('api_keys').select('id').limit(sql.lit(1))),
 

@@ -6,23 +6,22 @@ import type { AuditEntry } from '#domain/audit.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { AuditTable, Database } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import { alsoIs, is, type RangeArgs, rangeConditions } from './lists.ts';
+import { alsoIs, type Condition, is, newestFirst, type PageArgs } from './lists.ts';
 
-/** The filter and range of a list of entries. Absent fields do not filter. */
-export type AuditListArgs = { readonly user_id?: string; readonly resource_id?: string } & RangeArgs;
+/** The filter and range of a page of entries. Absent fields do not filter. */
+export type AuditListArgs = { readonly user_id?: string; readonly resource_id?: string } & PageArgs;
 
 /** Prepares the queries for one dialect. */
 export function auditQueries(db: Kysely<Database>) {
   return {
     add: prepare((row: AuditTable) => db.insertInto('audit').values(row)),
 
-    page: prepare(({ limit, ...args }: AuditListArgs & { limit: number }) => {
-      const page = db.selectFrom('audit').selectAll().orderBy('at', 'desc').orderBy('id', 'desc').limit(limit);
-      const conditions = rangeConditions('at', 'desc', args);
+    page: prepare((args: AuditListArgs) => {
+      const conditions: Condition[] = [];
       if ('resource_id' in args) conditions.push(is('resource_id', args.resource_id));
       // A resource has few entries, so the condition on the user needs no index then.
       if ('user_id' in args) conditions.push(('resource_id' in args ? alsoIs : is)('user_id', args.user_id));
-      return conditions.reduce((query, condition) => query.where(condition), page);
+      return newestFirst<AuditTable>(db, 'audit', conditions, args, { time: 'at' });
     }),
 
     deleteOlder: prepare((args: { before: Milliseconds; limit: number }) =>

@@ -9,7 +9,7 @@ import type { ApiKeysTable, BrowserSessionsTable, Database, SignInLinksTable } f
 import { prepare } from '#store/prepared-query.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
 import { apiKeyOfRow, OWNER_COLUMNS, type OwnerRow, ownerOfRow } from './api-keys.ts';
-import { type RangeArgs, rangeConditions } from './lists.ts';
+import { is, newestFirst, type PageArgs } from './lists.ts';
 
 type Columns<Key extends keyof BrowserSessionsTable> = Pick<BrowserSessionsTable, Key>;
 
@@ -51,19 +51,9 @@ export function browserSessionQueries(db: Kysely<Database>) {
 
     byId: prepare((args: Columns<'id'>) => open.where('browser_sessions.id', '=', args.id)),
 
-    pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
-      const sessions = db
-        .selectFrom('browser_sessions')
-        .selectAll()
-        .where('user_id', '=', user_id)
-        .orderBy('created_at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(limit);
-      return rangeConditions('created_at', 'desc', range).reduce(
-        (query, condition) => query.where(condition),
-        sessions,
-      );
-    }),
+    pageOfUser: prepare((args: Columns<'user_id'> & PageArgs) =>
+      newestFirst<BrowserSessionsTable>(db, 'browser_sessions', [is('user_id', args.user_id)], args),
+    ),
 
     seen: prepare((args: Columns<'id' | 'last_seen' | 'address'>) =>
       db

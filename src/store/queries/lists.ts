@@ -4,10 +4,11 @@
  * The conditions made by {@link is} lead to one index. All other conditions use {@link alsoIs}, which no index can answer, so that the
  * query planner cannot choose a slow plan. The indexes are in `migrations/0002-manage.ts`.
  */
-import { type RawBuilder, type SqlBool, sql } from 'kysely';
+import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
 import type { Database } from '#store/database.ts';
 import type { SqlValue } from '#store/engine.ts';
 import type { PageKey } from '#store/page.ts';
+import { compilable } from '#store/prepared-query.ts';
 import type { ListOptions, ListOrder } from '#store/store.ts';
 
 /** The column for each order. */
@@ -44,6 +45,9 @@ export interface RangeArgs {
   readonly to?: number;
 }
 
+/** The arguments of a page. */
+export type PageArgs = RangeArgs & { readonly limit: number };
+
 /** The rows of a page, which are ordered by a time and then by their ids. */
 interface PageRows {
   readonly table: keyof Database;
@@ -66,6 +70,19 @@ export const inOrder = (by: RawBuilder<unknown>, direction: ListOptions['directi
 /** SQL for the rows of a list. It has no limit. */
 export const rowsOf = ({ table, columns = sql`*`, conditions, order, direction }: PageRows): RawBuilder<unknown> =>
   sql`select ${columns} from ${sql.table(table)}${whereAll(conditions)} ${inOrder(sql.ref(order), direction)}`;
+
+/** A page of a table, the newest rows first. @param options.time the column by which the rows are ordered */
+export function newestFirst<Row>(
+  db: Kysely<Database>,
+  table: keyof Database,
+  conditions: readonly Condition[],
+  args: PageArgs,
+  { columns, time = 'created_at' }: { readonly columns?: RawBuilder<unknown>; readonly time?: string } = {},
+) {
+  const all = [...conditions, ...rangeConditions(time, 'desc', args)];
+  const rows = rowsOf({ table, columns, conditions: all, order: time, direction: 'desc' });
+  return compilable<Row>(db, sql`${rows} limit ${args.limit}`);
+}
 
 /** The conditions of a range, at most one at each end, because with two conditions the planner might enter the index at either. */
 export function rangeConditions(column: string, direction: ListOptions['direction'], args: RangeArgs): Condition[] {

@@ -7,7 +7,7 @@ import type { Database, SigningKeysTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { SigningKeyChange } from '#store/store.ts';
 import { countUpTo } from './count-up-to.ts';
-import { type RangeArgs, rangeConditions } from './lists.ts';
+import { is, newestFirst, type PageArgs } from './lists.ts';
 
 type Columns<Key extends keyof SigningKeysTable> = Pick<SigningKeysTable, Key>;
 
@@ -30,10 +30,9 @@ export function signingKeyQueries(db: Kysely<Database>) {
       countUpTo(db, db.selectFrom('signing_keys').select('id').where('user_id', '=', args.user_id), args.limit),
     ),
 
-    pageOfUser: prepare(({ user_id, limit, ...range }: Columns<'user_id'> & RangeArgs & { limit: number }) => {
-      const page = keys.where('user_id', '=', user_id).orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
-      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), page);
-    }),
+    pageOfUser: prepare((args: Columns<'user_id'> & PageArgs) =>
+      newestFirst<SigningKeysTable>(db, 'signing_keys', [is('user_id', args.user_id)], args),
+    ),
 
     change: prepare(({ id, user_id, ...row }: KeyOfScope & Partial<Columns<'name' | 'disabled'>>) => {
       // A change without fields still counts as a change: it is answered and logged.

@@ -7,7 +7,7 @@ import type { Database, UsersTable } from '#store/database.ts';
 import type { Engine } from '#store/engine.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { UserChange } from '#store/store.ts';
-import { type RangeArgs, rangeConditions } from './lists.ts';
+import { newestFirst, type PageArgs } from './lists.ts';
 
 /** The columns that may change on a user. Of the quotas, only those in the JSON text change. */
 export type UserChangeRow = Partial<Pick<UsersTable, 'name' | 'is_admin' | 'suspended' | 'quotas'>>;
@@ -66,10 +66,7 @@ export function userQueries(db: Kysely<Database>, patched: Engine['patched']) {
       db.selectFrom('users').selectAll().where('name', '=', args.name),
     ),
 
-    page: prepare(({ limit, ...range }: RangeArgs & { limit: number }) => {
-      const users = db.selectFrom('users').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
-      return rangeConditions('created_at', 'desc', range).reduce((query, condition) => query.where(condition), users);
-    }),
+    page: prepare((args: PageArgs) => newestFirst<UsersTable>(db, 'users', [], args)),
 
     change: prepare(({ id, ...change }: Pick<UsersTable, 'id'> & UserChangeRow) =>
       db

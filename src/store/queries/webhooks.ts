@@ -19,7 +19,7 @@ import { prepare } from '#store/prepared-query.ts';
 import type { StoredDelivery, WebhookChange } from '#store/webhook-store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { eventOfRow } from './events.ts';
-import { type RangeArgs, rangeConditions } from './lists.ts';
+import { is, newestFirst, type PageArgs } from './lists.ts';
 
 /** The row of a webhook without the columns of its deliveries. */
 export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
@@ -72,14 +72,11 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
 
     get: prepare(({ id, ...scope }: Id & OfScope) => webhooks.where('id', '=', id).where(ofUser(scope))),
 
-    page: prepare(({ limit, user_id, ...range }: OfScope & RangeArgs & { limit: number }) => {
-      const page = webhooks.orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
-      const conditions = rangeConditions('created_at', 'desc', range);
-      return [...conditions, ofUser(user_id === undefined ? {} : { user_id })].reduce(
-        (query, condition) => query.where(condition),
-        page,
-      );
-    }),
+    page: prepare((args: OfScope & PageArgs) =>
+      newestFirst<WebhookRow>(db, 'webhooks', [ofUser(args)], args, {
+        columns: sql.join(COLUMNS.map((column) => sql.ref(column))),
+      }),
+    ),
 
     ofEvent: prepare((args: Pick<WebhookEventsTable, 'user_id' | 'type'> & { limit: number }) =>
       webhooks
@@ -460,27 +457,12 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.selectFrom('webhook_log').selectAll().where('id', '=', id).where(ofUser(scope)),
     ),
 
-    logPage: prepare(
-      ({
-        limit,
-        webhook_id,
-        success,
-        type,
-        ...range
-      }: { webhook_id: WebhookId; success?: 0 | 1; type?: EventType; limit: number } & RangeArgs) => {
-        const page = db
-          .selectFrom('webhook_log')
-          .selectAll()
-          .where('webhook_id', '=', webhook_id)
-          .orderBy('at', 'desc')
-          .orderBy('id', 'desc')
-          .limit(limit);
-        const conditions = rangeConditions('at', 'desc', range);
-        if (success !== undefined) conditions.push(sql`success = ${success}`);
-        if (type !== undefined) conditions.push(sql`type = ${type}`);
-        return conditions.reduce((query, condition) => query.where(condition), page);
-      },
-    ),
+    logPage: prepare((args: { webhook_id: WebhookId; success?: 0 | 1; type?: EventType } & PageArgs) => {
+      const conditions = [is('webhook_id', args.webhook_id)];
+      if (args.success !== undefined) conditions.push(sql`success = ${args.success}`);
+      if (args.type !== undefined) conditions.push(sql`type = ${args.type}`);
+      return newestFirst<WebhookLogTable>(db, 'webhook_log', conditions, args, { time: 'at' });
+    }),
 
     deleteLog: prepare((args: { before: Milliseconds; limit: number }) =>
       db

@@ -8,7 +8,6 @@ import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { apiKeyOfRow, apiKeyQueries, keyAndUserOfRow, rowOfApiKey } from '#store/queries/api-keys.ts';
 import { browserSessionQueries } from '#store/queries/browser-sessions.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, userQueries } from '#store/queries/users.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
@@ -43,13 +42,8 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
     },
     get: (id, scope) => runner.one(apiKeys.get({ id, ...ofScope(scope) }), apiKeyOfRow),
 
-    ofUser: (user, { limit, after }) =>
-      runner.page(
-        limit,
-        (rows) => apiKeys.pageOfUser({ user_id: user, ...rangeArgs({}, 'desc', after), limit: rows }),
-        apiKeyOfRow,
-        ({ createdAt, id }) => ({ at: createdAt, id }),
-      ),
+    ofUser: (user, page) =>
+      runner.newestFirst(page, (args) => apiKeys.pageOfUser({ user_id: user, ...args }), apiKeyOfRow),
 
     countOf,
 

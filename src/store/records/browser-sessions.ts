@@ -13,7 +13,6 @@ import {
   rowOfBrowserSession,
   rowOfLink,
 } from '#store/queries/browser-sessions.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
 
@@ -37,13 +36,8 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
       runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow, address),
     byId: (id) => runner.cachedOne(sessions.byId({ id }), openSessionOfRow),
 
-    ofUser: (user, { limit, after }) =>
-      runner.page(
-        limit,
-        (rows) => sessions.pageOfUser({ user_id: user, ...rangeArgs({}, 'desc', after), limit: rows }),
-        browserSessionOfRow,
-        ({ createdAt, id }) => ({ at: createdAt, id }),
-      ),
+    ofUser: (user, page) =>
+      runner.newestFirst(page, (args) => sessions.pageOfUser({ user_id: user, ...args }), browserSessionOfRow),
 
     async seen(id, at, address) {
       await runner.write([sessions.seen({ id, last_seen: at, address })]);

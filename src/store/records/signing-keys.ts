@@ -5,7 +5,6 @@ import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import {
   rowOfSigningKey,
   rowOfSigningKeyChange,
@@ -29,13 +28,8 @@ export function signingKeyRecords(runner: Runner, { compiler }: Engine, clock: C
 
     get: (id, scope) => runner.one(keys.get({ id, ...ofScope(scope) }), signingKeyOfRow),
 
-    ofUser: (user, { limit, after }) =>
-      runner.page(
-        limit,
-        (rows) => keys.pageOfUser({ user_id: user, ...rangeArgs({}, 'desc', after), limit: rows }),
-        signingKeyOfRow,
-        ({ createdAt, id }) => ({ at: createdAt, id }),
-      ),
+    ofUser: (user, page) =>
+      runner.newestFirst(page, (args) => keys.pageOfUser({ user_id: user, ...args }), signingKeyOfRow),
 
     change: (id, scope, change, receipt) =>
       runner.change([changingOne(keys.change({ id, ...ofScope(scope), ...rowOfSigningKeyChange(change) }))], [receipt]),

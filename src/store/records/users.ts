@@ -5,7 +5,6 @@
 import { MillraceError } from '#domain/errors.ts';
 import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
-import { rangeArgs } from '#store/queries/lists.ts';
 import { rowOfUser, rowOfUserChange, userOfRow, userQueries } from '#store/queries/users.ts';
 import type { Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
@@ -36,13 +35,7 @@ export function userRecords(runner: Runner, { compiler, patched }: Engine): Stor
     getMany: (ids) => readMany(ids, (run) => runner.all(users.getMany(run), userOfRow)),
     byName: (name) => runner.one(users.byName({ name }), userOfRow),
 
-    list: ({ limit, after }) =>
-      runner.page(
-        limit,
-        (rows) => users.page({ ...rangeArgs({}, 'desc', after), limit: rows }),
-        userOfRow,
-        ({ createdAt, id }) => ({ at: createdAt, id }),
-      ),
+    list: (page) => runner.newestFirst(page, users.page, userOfRow),
 
     async change(id, change, receipt) {
       const row = { id, ...rowOfUserChange(change) };

@@ -57,13 +57,8 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
 
     get: (id, scope) => runner.cachedOne(webhooks.get({ id, ...ofScope(scope) }), webhookOfRow),
 
-    list: (scope, { limit, after }) =>
-      runner.page(
-        limit,
-        (rows) => webhooks.page({ ...ofScope(scope), ...rangeArgs({}, 'desc', after), limit: rows }),
-        webhookOfRow,
-        ({ createdAt, id }) => ({ at: createdAt, id }),
-      ),
+    list: (scope, page) =>
+      runner.newestFirst(page, (args) => webhooks.page({ ...ofScope(scope), ...args }), webhookOfRow),
 
     ofEvent: (user, type, limit) => runner.all(webhooks.ofEvent({ user_id: user, type, limit }), webhookOfRow),
     countOf,
