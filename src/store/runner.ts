@@ -138,6 +138,12 @@ export class Runner {
     }
   }
 
+  /** Runs one query and returns how many rows it changed. */
+  async changed(query: Query): Promise<number> {
+    const [changes = 0] = await this.write([query]);
+    return changes;
+  }
+
   /** See `Store.events.onUnnumbered`. */
   onUnnumbered(listener: () => void): Disposable {
     this.#onUnnumbered.add(listener);

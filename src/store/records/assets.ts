@@ -116,18 +116,12 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
         }
       }),
 
-    async progress(id, extent) {
-      const [changed] = await runner.write([assets.progress({ id, ...rowOfExtent(extent) })]);
-      return changed !== 0;
-    },
+    progress: async (id, extent) => (await runner.changed(assets.progress({ id, ...rowOfExtent(extent) }))) > 0,
 
     finish: (id, extent, at) => settle({ id, ...endOf(extent), updated_at: at, ...rowOfExtent(extent) }),
     fail: (id, failure, at) => settle({ id, phase: 'failed', failure, updated_at: at }),
 
-    async stored(id) {
-      const [changed] = await runner.write([assets.stored({ id })]);
-      return changed !== 0;
-    },
+    stored: async (id) => (await runner.changed(assets.stored({ id }))) > 0,
 
     // In a store that is not shared, the serving process has every recording.
     open: (node) => runner.all(assets.unsettled(engine.isShared ? { node_id: node } : {}), assetOfRow),
@@ -149,10 +143,7 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
       await runner.write([assets.deleted({ id }), assets.reported({ asset_id: id })]);
     },
 
-    async forget(before, limit) {
-      const [forgotten] = await runner.write([assets.forget({ before, limit })]);
-      return forgotten ?? 0;
-    },
+    forget: (before, limit) => runner.changed(assets.forget({ before, limit })),
   };
   return records;
 }

@@ -25,9 +25,6 @@ export function auditRecords(runner: Runner, { compiler }: Engine): Store['audit
       );
     },
 
-    async deleteOlder(before, limit) {
-      const [deleted] = await runner.write([audit.deleteOlder({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteOlder: (before, limit) => runner.changed(audit.deleteOlder({ before, limit })),
   };
 }

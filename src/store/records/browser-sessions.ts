@@ -45,12 +45,10 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
 
     end: (id, scope, receipt) => runner.change([changingOne(sessions.end({ id, ...ofScope(scope) }))], [receipt]),
 
-    async deleteOver(now) {
-      const [deleted] = await runner.write([
+    deleteOver: (now) =>
+      runner.changed(
         sessions.deleteOver({ idle_since: ms(now - SESSION_IDLE_MS), begun_by: ms(now - SESSION_LIFE_MS) }),
-      ]);
-      return deleted ?? 0;
-    },
+      ),
 
     async putLink(link, receipt) {
       await runner.change([sessions.putLink(rowOfLink(link))], [receipt]);

@@ -58,9 +58,6 @@ export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['
       return Math.max(...changed.slice(1, 5));
     },
 
-    async deleteOlder(before, limit) {
-      const [deleted] = await runner.write([events.deleteOlder({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteOlder: (before, limit) => runner.changed(events.deleteOlder({ before, limit })),
   };
 }

@@ -16,7 +16,7 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
   return {
     async claim(claim, { pendingMs, keepMs }) {
       const { claimed_at: claimedAt, ...request } = keyOfClaim(claim);
-      const [claimed] = await runner.write([
+      const claimed = await runner.changed(
         idempotency.claim({
           ...request,
           claimed_at: claimedAt,
@@ -24,7 +24,7 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
           pending_since: ms(claim.at - pendingMs),
           kept_since: ms(claim.at - keepMs),
         }),
-      ]);
+      );
       if (claimed === 1) return { state: 'claimed' };
       const state = await runner.one(idempotency.get(request), (row) => stateOf(row, claim));
       // The claim was released in between. The next attempt gets it.
@@ -42,10 +42,7 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
       await runner.write([idempotency.release(keyOfClaim(claim))]);
     },
 
-    async deleteOlder(before, limit) {
-      const [deleted] = await runner.write([idempotency.deleteOlder({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteOlder: (before, limit) => runner.changed(idempotency.deleteOlder({ before, limit })),
   };
 }
 

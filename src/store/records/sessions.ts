@@ -87,10 +87,8 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
     args: Args,
   ): Promise<number> {
     const samples = SAMPLES_OF_SESSION * args.limit;
-    const [deleted] = await runner.write([queries.samples({ ...args, samples })]);
-    if (deleted === samples) return args.limit;
-    const [sessionsDeleted = 0] = await runner.write([queries.sessions(args)]);
-    return sessionsDeleted;
+    const deleted = await runner.changed(queries.samples({ ...args, samples }));
+    return deleted === samples ? args.limit : runner.changed(queries.sessions(args));
   }
 
   /** Makes a list of old sessions. @param name its name @param last where it ends @param args the other arguments of its queries */

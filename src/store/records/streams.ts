@@ -101,10 +101,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       return stream && { stream, replacedAt: undefined };
     },
 
-    async forgetFormerKeys(before, limit) {
-      const [forgotten] = await runner.write([streams.forgetFormerKeys({ before, limit })]);
-      return forgotten ?? 0;
-    },
+    forgetFormerKeys: (before, limit) => runner.changed(streams.forgetFormerKeys({ before, limit })),
 
     byPlaybackId: (id, address) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
 

@@ -19,9 +19,6 @@ export function usageRecords(runner: Runner, { compiler }: Engine): Store['usage
       return runner.all(usage.sum({ stepMs, ...(by && { by }) }, args), sumOfRow);
     },
 
-    async deleteOlder(before, limit) {
-      const [deleted] = await runner.write([usage.deleteOlder({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteOlder: (before, limit) => runner.changed(usage.deleteOlder({ before, limit })),
   };
 }

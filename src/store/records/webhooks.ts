@@ -82,7 +82,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
 
     async claimDue({ leaseMs, limit }) {
-      const [claimed] = await runner.write([webhooks.claim({ lease, lease_ms: leaseMs, limit })]);
+      const claimed = await runner.changed(webhooks.claim({ lease, lease_ms: leaseMs, limit }));
       return claimed === 0 ? [] : runner.all(webhooks.leasedBy({ lease }), webhookOfRow);
     },
 
@@ -168,10 +168,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       }
     },
 
-    async giveUpSome(id, limit) {
-      const [given] = await runner.write([webhooks.giveUpSome({ webhook_id: id, limit })]);
-      return given ?? 0;
-    },
+    giveUpSome: (id, limit) => runner.changed(webhooks.giveUpSome({ webhook_id: id, limit })),
 
     test: (event, receipt) =>
       runner.change(
@@ -187,25 +184,15 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       return runner.change([...(success ? settled(id, outcome) : []), ...entry, status], [receipt]);
     },
 
-    async expire(before, limit) {
-      const [expired] = await runner.write([webhooks.expire({ before, limit })]);
-      return expired ?? 0;
-    },
+    expire: (before, limit) => runner.changed(webhooks.expire({ before, limit })),
 
-    async deleteDead(before, limit) {
-      const [deleted] = await runner.write([webhooks.deleteDead({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteDead: (before, limit) => runner.changed(webhooks.deleteDead({ before, limit })),
 
-    async deleteWithoutEvent(limit) {
-      const [deleted] = await runner.write([webhooks.deleteWithoutEvent({ limit })]);
-      return deleted ?? 0;
-    },
+    deleteWithoutEvent: (limit) => runner.changed(webhooks.deleteWithoutEvent({ limit })),
 
     async forgetDeleted(limit) {
       for (const some of [webhooks.deleteDeliveriesOfDeleted, webhooks.deleteLogOfDeleted, webhooks.forgetDeleted]) {
-        const [deleted] = await runner.write([some({ limit })]);
-        if (deleted === limit) return limit;
+        if ((await runner.changed(some({ limit }))) === limit) return limit;
       }
       return 0;
     },
@@ -217,8 +204,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     async deleteDeadBeyond(id, kept, limit) {
       const last = await runner.one(webhooks.deadBeyond({ webhook_id: id, kept }), ({ sequence }) => sequence);
       if (last === undefined) return 0;
-      const [deleted] = await runner.write([webhooks.deleteDeadUpTo({ webhook_id: id, sequence: last, limit })]);
-      return deleted ?? 0;
+      return runner.changed(webhooks.deleteDeadUpTo({ webhook_id: id, sequence: last, limit }));
     },
 
     event: (id) => runner.one(events.get({ id }), eventOfRow),
@@ -239,10 +225,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       );
     },
 
-    async deleteLog(before, limit) {
-      const [deleted] = await runner.write([webhooks.deleteLog({ before, limit })]);
-      return deleted ?? 0;
-    },
+    deleteLog: (before, limit) => runner.changed(webhooks.deleteLog({ before, limit })),
   };
 
   /** The queries that add entries to the log of a webhook. Now and then, at random, they also delete its oldest entries. */
