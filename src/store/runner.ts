@@ -60,6 +60,11 @@ export class Runner {
     return row && itemOf(row);
   }
 
+  /** Whether a query finds any row. */
+  async exists(query: Query): Promise<boolean> {
+    return (await this.#engine.read(query)).length > 0;
+  }
+
   /** Reads the number that a counting query gives. */
   async count(query: Query<{ readonly count: number }>): Promise<number> {
     return (await this.one(query, ({ count }) => count)) ?? 0;
@@ -138,6 +143,19 @@ export class Runner {
     }
   }
 
+  /** Like `write`, but resolves with undefined, and has changed nothing, when a query did not change as many rows as it must. */
+  async attempt(
+    queries: readonly Query[],
+    announcements: readonly StoreAnnouncement[] = [],
+  ): Promise<number[] | undefined> {
+    try {
+      return await this.write(queries, announcements);
+    } catch (error) {
+      if (!(error instanceof Unchanged)) throw error;
+      return undefined;
+    }
+  }
+
   /** Runs one query and returns how many rows it changed. */
   async changed(query: Query): Promise<number> {
     const [changes = 0] = await this.write([query]);
@@ -172,7 +190,7 @@ export class Runner {
    * @throws {MillraceError} `store_unavailable` when the writer is still the owner, so that its lease must have run out
    */
   async mustHaveLapsed(isOwned: Query): Promise<false> {
-    if ((await this.#engine.read(isOwned)).length === 0) return false;
+    if (!(await this.exists(isOwned))) return false;
     throw storeUnavailable('this node does not hold its lease');
   }
 
@@ -185,15 +203,13 @@ export class Runner {
     receipts: readonly Receipt[],
     { announce = [], taken = 'It already exists.' }: ChangeOptions = {},
   ): Promise<boolean> {
-    try {
-      await this.write([...queries, ...receipts.flatMap((receipt) => this.#entries(receipt))], announce);
-      return true;
-    } catch (error) {
-      if (error instanceof UniqueViolation) throw new MillraceError('conflict', taken, { cause: error });
-      if (!(error instanceof Unchanged)) throw error;
-      for (const { answer } of receipts) if (answer !== undefined) await this.#mustHold(answer.claim);
-      return false;
-    }
+    const all = [...queries, ...receipts.flatMap((receipt) => this.#entries(receipt))];
+    const changes = await this.attempt(all, announce).catch((error: unknown) => {
+      throw error instanceof UniqueViolation ? new MillraceError('conflict', taken, { cause: error }) : error;
+    });
+    if (changes !== undefined) return true;
+    for (const { answer } of receipts) if (answer !== undefined) await this.#mustHold(answer.claim);
+    return false;
   }
 
   /** The queries that store a receipt. */

@@ -47,8 +47,8 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
 
     countOf,
 
-    exist: async () => (await runner.one(apiKeys.any({}), () => true)) ?? false,
-    wereUsed: async () => (await runner.one(apiKeys.anyUsed({}), () => true)) ?? false,
+    exist: () => runner.exists(apiKeys.any({})),
+    wereUsed: () => runner.exists(apiKeys.anyUsed({})),
 
     list: () => runner.all(apiKeys.list({}), (row) => ({ ...apiKeyOfRow(row), userName: row.user_name })),
 

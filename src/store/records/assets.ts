@@ -7,7 +7,7 @@ import { type AssetId, isPlaybackId, newEventId, newPlaybackId, type SessionId, 
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { AssetFilter } from '#store/asset-store.ts';
-import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import type { Engine, Query } from '#store/engine.ts';
 import type { Scope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import type { AssetEventType } from '#store/queries/asset-events.ts';
@@ -105,16 +105,8 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
     },
 
     expire: (id, at) =>
-      remove(id, 'everyone', at, async (queries) => {
-        try {
-          await runner.write(queries);
-          return true;
-        } catch (error) {
-          // The recording was deleted in the meantime, or it is still running.
-          if (!(error instanceof Unchanged)) throw error;
-          return false;
-        }
-      }),
+      // Nothing changes when the recording was deleted in the meantime, or is still running.
+      remove(id, 'everyone', at, async (queries) => (await runner.attempt(queries)) !== undefined),
 
     progress: async (id, extent) => (await runner.changed(assets.progress({ id, ...rowOfExtent(extent) }))) > 0,
 

@@ -43,7 +43,7 @@ export function eventRecords(runner: Runner, { compiler, now }: Engine): Store['
       return runner.all(events.page({ direction }, { ...args, limit }), eventOfRow);
     },
 
-    areAhead: async (byMs) => (await runner.one(events.isAhead({ by_ms: byMs }), () => true)) ?? false,
+    areAhead: (byMs) => runner.exists(events.isAhead({ by_ms: byMs })),
 
     async setBack(byMs, limit) {
       const changed = await runner.write([

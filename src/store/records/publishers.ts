@@ -2,7 +2,7 @@
  * The store's publishers: the nodes that the publishers of streams are connected to.
  */
 import { type NodeId, newEventId, type StreamId } from '#domain/ids.ts';
-import { type Engine, Unchanged } from '#store/engine.ts';
+import type { Engine } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { eventQueries, reportActivity } from '#store/queries/events.ts';
 import { nodeQueries } from '#store/queries/nodes.ts';
@@ -27,15 +27,10 @@ export function publisherRecords(runner: Runner, engine: Engine): Store['publish
         changingOne(publishers.claim({ stream_id: stream, ...writer })),
         ...reportActivity(events, { id: newEventId(), streamId: stream }),
       ];
-      try {
-        await runner.write(queries, [{ type: 'stream_published', streamId: stream, nodeId: node }]);
-        return true;
-      } catch (error) {
-        if (!(error instanceof Unchanged)) throw error;
-        const holder = await runner.one(nodes.heldBy(writer), ({ id }) => id);
-        if (holder === undefined) throw storeUnavailable('this node does not hold its lease');
-        return false;
-      }
+      const announcement = { type: 'stream_published', streamId: stream, nodeId: node } as const;
+      if ((await runner.attempt(queries, [announcement])) !== undefined) return true;
+      if (await runner.exists(nodes.heldBy(writer))) return false;
+      throw storeUnavailable('this node does not hold its lease');
     },
 
     async release(stream, node) {

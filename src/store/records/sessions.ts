@@ -5,7 +5,7 @@ import { type NodeId, newEventId, type SessionId } from '#domain/ids.ts';
 import type { Session } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import type { Engine, Query } from '#store/engine.ts';
 import type { PageKey } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
@@ -63,15 +63,11 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
   async function createBy(session: Session, writer: NodeId, at?: Milliseconds): Promise<boolean> {
     const id = session.streamId;
     const mustOwn = changingOne(streams.mustBeOf({ id, ...runner.writer(writer) }));
-    try {
-      const create = sessions.create(rowOfSession(session));
-      const changes = await runner.write([streams.hold({ id }), mustOwn, create, ...alsoCreated(session, at)]);
-      return changes[2] !== 0;
-    } catch (error) {
-      if (!(error instanceof Unchanged)) throw error;
-      await runner.mustHaveLapsed(streams.ofWriter({ id, writer }));
-      return records.change(session.id, session, writer);
-    }
+    const create = sessions.create(rowOfSession(session));
+    const changes = await runner.attempt([streams.hold({ id }), mustOwn, create, ...alsoCreated(session, at)]);
+    if (changes !== undefined) return changes[2] !== 0;
+    await runner.mustHaveLapsed(streams.ofWriter({ id, writer }));
+    return records.change(session.id, session, writer);
   }
 
   const list = searchableList(runner, sessions, sessionOfRow, ({ id, playbackId, parentId, record }: ListFilter) => ({
@@ -107,7 +103,7 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
     return {
       name,
       nth: (after, skip) => runner.one(queries.nth({ ...window(after), skip }), (row) => row),
-      hasAny: async (after, until) => (await runner.one(queries.any(window(after, until)), (row) => row)) !== undefined,
+      hasAny: (after, until) => runner.exists(queries.any(window(after, until))),
       deleteSome: (after, until, limit) => deleteSome(queries.delete, { ...window(after, until), limit }),
     };
   }

@@ -5,7 +5,7 @@ import { newEventId, type UserId, type WebhookId } from '#domain/ids.ts';
 import type { WebhookLog } from '#domain/webhook.ts';
 import type { Clock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
-import { type Engine, type Query, Unchanged } from '#store/engine.ts';
+import type { Engine, Query } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { eventOfRow, eventQueries, rowOfEvent } from '#store/queries/events.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
@@ -125,15 +125,11 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
         sessionId: undefined,
         payload: { webhookId: id, reason },
       } as const;
-      try {
-        await runner.write(
-          [changingOne(webhooks.disable({ id, url, at, reason })), events.add(rowOfEvent(event))],
-          DUE.announce,
-        );
-      } catch (error) {
-        // Another request disabled or deleted the webhook in the meantime, or gave it another URL.
-        if (!(error instanceof Unchanged)) throw error;
-      }
+      // Nothing changes when another request disabled or deleted the webhook in the meantime, or gave it another URL.
+      await runner.attempt(
+        [changingOne(webhooks.disable({ id, url, at, reason })), events.add(rowOfEvent(event))],
+        DUE.announce,
+      );
     },
 
     deliveries: (id, { state }, { limit, after }) => {
@@ -157,15 +153,11 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       if (after === undefined) return;
       const next = webhooks.nthAfter({ webhook_id: id, after, skip: limit - 1 });
       const until = await runner.one(next, ({ sequence }) => sequence);
-      try {
-        await runner.write([
-          webhooks.makeDue({ webhook_id: id, after, ...(until !== undefined && { until }) }),
-          changingOne(webhooks.resentUpTo({ id, after, until: until ?? null })),
-        ]);
-      } catch (error) {
-        // Another request has begun it anew, or the webhook was disabled or deleted.
-        if (!(error instanceof Unchanged)) throw error;
-      }
+      // Nothing changes when another request has begun it anew, or the webhook was disabled or deleted.
+      await runner.attempt([
+        webhooks.makeDue({ webhook_id: id, after, ...(until !== undefined && { until }) }),
+        changingOne(webhooks.resentUpTo({ id, after, until: until ?? null })),
+      ]);
     },
 
     giveUpSome: (id, limit) => runner.changed(webhooks.giveUpSome({ webhook_id: id, limit })),
@@ -198,8 +190,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
 
     waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
-    hasMoreWaiting: async (id, count) =>
-      (await runner.one(webhooks.hasMoreWaiting({ webhook_id: id, count }), () => true)) ?? false,
+    hasMoreWaiting: (id, count) => runner.exists(webhooks.hasMoreWaiting({ webhook_id: id, count })),
 
     async deleteDeadBeyond(id, kept, limit) {
       const last = await runner.one(webhooks.deadBeyond({ webhook_id: id, kept }), ({ sequence }) => sequence);
