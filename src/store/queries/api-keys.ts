@@ -6,7 +6,7 @@ import type { ApiKey, User } from '#domain/user.ts';
 import type { ApiKeysTable, Database, UsersTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import { countUpTo } from './count-up-to.ts';
-import { is, newestFirst, type PageArgs } from './lists.ts';
+import { is, newestFirst, ofUser, type PageArgs } from './lists.ts';
 import { userOfRow } from './users.ts';
 
 /** The columns of a key's user, in the same row as those of the key. */
@@ -68,10 +68,9 @@ export function apiKeyQueries(db: Kysely<Database>) {
     ),
 
     /** Without `user_id`, finds the key of any user. */
-    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
-      const key = unrevoked.where('id', '=', args.id);
-      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
-    }),
+    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) =>
+      unrevoked.where('id', '=', args.id).where(ofUser(args)),
+    ),
 
     /** Counts a user's unrevoked keys up to a limit. */
     countUpTo: prepare(({ user_id, limit }: Columns<'user_id'> & { limit: number }) =>
@@ -108,14 +107,14 @@ export function apiKeyQueries(db: Kysely<Database>) {
     ),
 
     /** Without `user_id`, revokes the key of any user. A revoked key needs no rules, which may be large. */
-    revoke: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>> & { at: number }) => {
-      const key = db
+    revoke: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>> & { at: number }) =>
+      db
         .updateTable('api_keys')
         .set({ revoked_at: args.at as ApiKeysTable['revoked_at'], access: null })
         .where('id', '=', args.id)
-        .where('revoked_at', 'is', null);
-      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
-    }),
+        .where('revoked_at', 'is', null)
+        .where(ofUser(args)),
+    ),
 
     /**
      * Deletes up to two revoked keys of the user of a key, and none of the newest `kept`. Run it after each `revoke`: a revocation adds one

@@ -14,7 +14,7 @@ import type { Engine } from '#store/engine.ts';
 import { prepare, prepareEach } from '#store/prepared-query.ts';
 import { ASSET_PAYLOAD, type AssetEventType, RECORDING_PAYLOAD, REPORTS } from './asset-events.ts';
 import { countUpTo } from './count-up-to.ts';
-import { alsoIs, type Condition, is, type RangeArgs } from './lists.ts';
+import { alsoIs, type Condition, is, ofUser, type RangeArgs } from './lists.ts';
 import { listQueries } from './searchable-list.ts';
 
 type Columns<Key extends keyof AssetsTable> = Pick<AssetsTable, Key>;
@@ -65,12 +65,8 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
         ),
     );
 
-  const ofScope = ({ id, user_id }: AssetOfScope) =>
-    db
-      .updateTable('assets')
-      .where('id', '=', id)
-      .where(notDeleted)
-      .$if(user_id !== undefined, (query) => query.where('user_id', '=', user_id!));
+  const ofScope = (args: AssetOfScope) =>
+    db.updateTable('assets').where('id', '=', args.id).where(notDeleted).where(ofUser(args));
 
   return {
     /**
@@ -131,10 +127,7 @@ export function assetQueries({ compiler: db, now, contains }: Pick<Engine, 'comp
       },
     })),
 
-    get: prepare((args: AssetOfScope) => {
-      const asset = assets.where('id', '=', args.id);
-      return args.user_id === undefined ? asset : asset.where('user_id', '=', args.user_id);
-    }),
+    get: prepare((args: AssetOfScope) => assets.where('id', '=', args.id).where(ofUser(args))),
 
     /** Assets by their ids. @param ids the ids under any keys; always the same number, so that the query is compiled once */
     getMany: prepare((ids: Readonly<Record<string, AssetsTable['id']>>) =>

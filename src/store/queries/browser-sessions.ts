@@ -9,7 +9,7 @@ import type { ApiKeysTable, BrowserSessionsTable, Database, SignInLinksTable } f
 import { prepare } from '#store/prepared-query.ts';
 import type { OpenBrowserSession } from '#store/store.ts';
 import { apiKeyOfRow, OWNER_COLUMNS, type OwnerRow, ownerOfRow } from './api-keys.ts';
-import { is, newestFirst, type PageArgs } from './lists.ts';
+import { is, newestFirst, ofUser, type PageArgs } from './lists.ts';
 
 type Columns<Key extends keyof BrowserSessionsTable> = Pick<BrowserSessionsTable, Key>;
 
@@ -64,10 +64,9 @@ export function browserSessionQueries(db: Kysely<Database>) {
     ),
 
     /** Without `user_id`, ends the session of any user. */
-    end: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
-      const session = db.deleteFrom('browser_sessions').where('id', '=', args.id);
-      return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
-    }),
+    end: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) =>
+      db.deleteFrom('browser_sessions').where('id', '=', args.id).where(ofUser(args)),
+    ),
 
     /** Ends the oldest sessions that began with an API key or, without `key_id`, with links of a user: all but a number of them. */
     endOldest: prepare(

@@ -5,6 +5,7 @@
  * query planner cannot choose a slow plan. The indexes are in `migrations/0002-manage.ts`.
  */
 import { type Kysely, type RawBuilder, type SqlBool, sql } from 'kysely';
+import type { UserId } from '#domain/ids.ts';
 import type { Database } from '#store/database.ts';
 import type { SqlValue } from '#store/engine.ts';
 import type { PageKey } from '#store/page.ts';
@@ -25,6 +26,10 @@ type Value = SqlValue | undefined;
 
 /** A column must have this value. An index may be used for it. */
 export const is = (column: string, value: Value): Condition => sql`${sql.ref(column)} = ${value}`;
+
+/** A row must be of the user, if the arguments name one. An index may be used for it. */
+export const ofUser = ({ user_id }: { readonly user_id?: UserId | undefined }): Condition =>
+  user_id === undefined ? sql`1 = 1` : is('user_id', user_id);
 
 /** A text column must have this value. No index is used for it. */
 export const alsoIs = (column: string, value: Value): Condition => sql`${sql.ref(column)} || '' = ${value}`;

@@ -14,7 +14,16 @@ import type { PageKey } from '#store/page.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { ListOrder, SessionChange } from '#store/store.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
-import { alsoIs, alsoIsFlag, type Condition, is, ORDER_COLUMNS, type RangeArgs, rangeConditions } from './lists.ts';
+import {
+  alsoIs,
+  alsoIsFlag,
+  type Condition,
+  is,
+  ORDER_COLUMNS,
+  ofUser,
+  type RangeArgs,
+  rangeConditions,
+} from './lists.ts';
 import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom } from './publishers.ts';
 import { type ListChoice, listQueries } from './searchable-list.ts';
@@ -167,10 +176,9 @@ export function sessionQueries({ compiler: db, now, contains }: Pick<Engine, 'co
     ),
 
     /** Without `user_id`, finds the session of any user. */
-    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) => {
-      const session = db.selectFrom('sessions').selectAll().where('id', '=', args.id);
-      return args.user_id === undefined ? session : session.where('user_id', '=', args.user_id);
-    }),
+    get: prepare((args: Columns<'id'> & Partial<Columns<'user_id'>>) =>
+      db.selectFrom('sessions').selectAll().where('id', '=', args.id).where(ofUser(args)),
+    ),
 
     change: prepare(({ id, ...change }: Columns<'id'> & SessionChangeRow) =>
       db.updateTable('sessions').set(change).where('id', '=', id),

@@ -7,7 +7,7 @@ import type { Database, SigningKeysTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
 import type { SigningKeyChange } from '#store/store.ts';
 import { countUpTo } from './count-up-to.ts';
-import { is, newestFirst, type PageArgs } from './lists.ts';
+import { is, newestFirst, ofUser, type PageArgs } from './lists.ts';
 
 type Columns<Key extends keyof SigningKeysTable> = Pick<SigningKeysTable, Key>;
 
@@ -16,14 +16,12 @@ type KeyOfScope = Columns<'id'> & Partial<Columns<'user_id'>>;
 
 /** Prepares the queries for one dialect. */
 export function signingKeyQueries(db: Kysely<Database>) {
-  const keys = db.selectFrom('signing_keys').selectAll();
   return {
     create: prepare((row: SigningKeysTable) => db.insertInto('signing_keys').values(row)),
 
-    get: prepare((args: KeyOfScope) => {
-      const key = keys.where('id', '=', args.id);
-      return args.user_id === undefined ? key : key.where('user_id', '=', args.user_id);
-    }),
+    get: prepare((args: KeyOfScope) =>
+      db.selectFrom('signing_keys').selectAll().where('id', '=', args.id).where(ofUser(args)),
+    ),
 
     /** Counts a user's keys up to a limit. */
     countUpTo: prepare((args: Columns<'user_id'> & { limit: number }) =>
@@ -34,19 +32,16 @@ export function signingKeyQueries(db: Kysely<Database>) {
       newestFirst<SigningKeysTable>(db, 'signing_keys', [is('user_id', args.user_id)], args),
     ),
 
-    change: prepare(({ id, user_id, ...row }: KeyOfScope & Partial<Columns<'name' | 'disabled'>>) => {
-      // A change without fields still counts as a change: it is answered and logged.
-      const query = db
+    change: prepare(({ id, user_id, ...row }: KeyOfScope & Partial<Columns<'name' | 'disabled'>>) =>
+      db
         .updateTable('signing_keys')
+        // A change without fields still counts as a change: it is answered and logged.
         .set(Object.keys(row).length > 0 ? row : { id })
-        .where('id', '=', id);
-      return user_id === undefined ? query : query.where('user_id', '=', user_id);
-    }),
+        .where('id', '=', id)
+        .where(ofUser({ user_id })),
+    ),
 
-    delete: prepare((args: KeyOfScope) => {
-      const query = db.deleteFrom('signing_keys').where('id', '=', args.id);
-      return args.user_id === undefined ? query : query.where('user_id', '=', args.user_id);
-    }),
+    delete: prepare((args: KeyOfScope) => db.deleteFrom('signing_keys').where('id', '=', args.id).where(ofUser(args))),
   };
 }
 

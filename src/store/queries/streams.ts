@@ -16,7 +16,7 @@ import { compilable, prepare } from '#store/prepared-query.ts';
 import type { ListOrder, StreamChange } from '#store/store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { columnOfHealth, healthOfColumn } from './health-column.ts';
-import { alsoIs, type Condition, is, ORDER_COLUMNS, type RangeArgs } from './lists.ts';
+import { alsoIs, type Condition, is, ORDER_COLUMNS, ofUser, type RangeArgs } from './lists.ts';
 import { holdsLease, isAlive, type WriterArgs } from './nodes.ts';
 import { isNotTakenFrom, isPublished } from './publishers.ts';
 import { type ListChoice, listQueries } from './searchable-list.ts';
@@ -72,22 +72,21 @@ export function streamQueries({ compiler: db, now, contains }: Pick<Engine, 'com
     { id, user_id }: Columns<'id'> & { user_id?: UserId | undefined },
     row: StreamChangeRow & Partial<Columns<'deleted_at'>> & { terminations?: RawBuilder<number> },
   ) {
-    // A change without fields still counts as a change: it is answered, logged and announced.
-    const query = db
-      .updateTable('streams')
-      .set(Object.keys(row).length > 0 ? row : { id })
-      .where('id', '=', id)
-      .where('deleted_at', 'is', null);
-    return user_id === undefined ? query : query.where('user_id', '=', user_id);
+    return (
+      db
+        .updateTable('streams')
+        // A change without fields still counts as a change: it is answered, logged and announced.
+        .set(Object.keys(row).length > 0 ? row : { id })
+        .where('id', '=', id)
+        .where('deleted_at', 'is', null)
+        .where(ofUser({ user_id }))
+    );
   }
 
   return {
     create: prepare((row: StreamsTable) => db.insertInto('streams').values(row)),
 
-    get: prepare((args: StreamOfScope) => {
-      const stream = streams.where('id', '=', args.id);
-      return args.user_id === undefined ? stream : stream.where('user_id', '=', args.user_id);
-    }),
+    get: prepare((args: StreamOfScope) => streams.where('id', '=', args.id).where(ofUser(args))),
 
     /** Streams by their ids. @param ids the ids under any keys; always the same number, so that the query is compiled once */
     getMany: prepare((ids: Readonly<Record<string, StreamsTable['id']>>) =>

@@ -19,7 +19,7 @@ import { prepare } from '#store/prepared-query.ts';
 import type { StoredDelivery, WebhookChange } from '#store/webhook-store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { eventOfRow } from './events.ts';
-import { is, newestFirst, type PageArgs } from './lists.ts';
+import { is, newestFirst, ofUser, type PageArgs } from './lists.ts';
 
 /** The row of a webhook without the columns of its deliveries. */
 export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
@@ -58,10 +58,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
     .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
     .selectAll('webhook_deliveries')
     .select(['events.id as event_id', 'events.type', 'events.stream_id']);
-
-  /** Limits a query to the webhooks of a scope. */
-  const ofUser = ({ user_id }: OfScope) =>
-    user_id === undefined ? sql<boolean>`1 = 1` : sql<boolean>`user_id = ${user_id}`;
 
   return {
     create: prepare((row: WebhookRow) => db.insertInto('webhooks').values(row)),
@@ -102,7 +98,7 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .updateTable('webhooks')
         .set(Object.keys(row).length > 0 ? row : { id })
         .where('id', '=', id)
-        .where(ofUser(user_id === undefined ? {} : { user_id })),
+        .where(ofUser({ user_id })),
     ),
 
     delete: prepare(({ id, ...scope }: Id & OfScope) =>
