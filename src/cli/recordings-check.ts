@@ -13,9 +13,9 @@ import { extentOf } from '#recording/extent.ts';
 import { fragmentBytesIn, indexOfVolumes, replaceIndex } from '#recording/index-rebuild.ts';
 import { readIndexOf, recover, writeWholeIndex } from '#recording/recovery.ts';
 import { MANIFEST_NAME } from '#recording/writer/protocol.ts';
-import type { PageKey } from '#store/page.ts';
 import type { Store } from '#store/store.ts';
 import { adopt } from './adopted-recording.ts';
+import { everyRow } from './every-row.ts';
 
 /** Younger folders are never deleted, because the rows of their sessions may still be on their way to the store. */
 const ORPHAN_AGE_MS = DAY_MS;
@@ -24,7 +24,6 @@ const ORPHAN_AGE_MS = DAY_MS;
  * minute, and only the rows of its first minutes can be missing in a store that answers.
  */
 const STILL_MS = 5 * 60_000;
-const PAGE_LIMIT = 1000;
 
 /** The result for one recording. */
 export interface Finding {
@@ -62,7 +61,8 @@ export async function* checkRecordings(options: CheckOptions): AsyncGenerator<Fi
   const paths = existsSync(folder) ? readdirSync(folder).filter(isMediaPath) : [];
   for (const path of paths.toSorted()) yield await check(options, path);
   const present = new Set(paths);
-  for await (const asset of recordingsOf(store)) {
+  const newestFirst = { order: 'createdAt', direction: 'desc', filter: { kind: 'recording' } } as const;
+  for await (const asset of everyRow((page) => store.assets.list('everyone', { ...page, ...newestFirst }))) {
     const isHere = !store.isShared || asset.nodeId === nodeId;
     if (!isHere || options.hasBucket || asset.isStored || asset.phase !== 'ready' || present.has(asset.path)) continue;
     yield { path: asset.path, asset, result: 'missing' };
@@ -143,20 +143,4 @@ async function assetOf(store: Store, path: MediaPath, sessionId: AssetId | undef
   if (found !== undefined || sessionId === undefined) return found?.asset;
   const [asset] = await store.assets.getMany([sessionId], 'all');
   return asset?.path === path ? asset : undefined;
-}
-
-/** All recordings, the newest first. */
-async function* recordingsOf(store: Store): AsyncGenerator<Asset> {
-  for (let after: PageKey | undefined; ; ) {
-    const { rows, next } = await store.assets.list('everyone', {
-      limit: PAGE_LIMIT,
-      after,
-      order: 'createdAt',
-      direction: 'desc',
-      filter: { kind: 'recording' },
-    });
-    yield* rows;
-    if (next === undefined) return;
-    after = next;
-  }
 }

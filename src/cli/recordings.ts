@@ -10,16 +10,15 @@ import { systemClock } from '#lib/clock.ts';
 import { BucketSettingsError, openBucket } from '#objects/engines.ts';
 import { ObjectStoreError } from '#objects/objects.ts';
 import { nodeIdOf } from '#store/node-id.ts';
-import type { PageKey } from '#store/page.ts';
 import type { Store } from '#store/store.ts';
 import { bucketOrphans } from './bucket-check.ts';
+import { everyRow } from './every-row.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { operatorReceipt } from './receipt.ts';
 import { type CheckOptions, checkRecordings, type Finding } from './recordings-check.ts';
 import { printTable, readArguments, storeCommand } from './store-command.ts';
 
 const COMMAND = 'millrace recordings';
-const PAGE_LIMIT = 1000;
 
 /** The subcommand. */
 export const recordings = storeCommand({
@@ -51,14 +50,9 @@ export const recordings = storeCommand({
 });
 
 async function list(store: Store): Promise<void> {
-  const rows: string[][] = [];
-  let after: PageKey | undefined;
-  do {
-    const options = { limit: PAGE_LIMIT, after, order: 'createdAt', direction: 'desc', filter: {} } as const;
-    const page = await store.assets.list('everyone', options);
-    rows.push(...page.rows.map(rowOf));
-    after = page.next;
-  } while (after !== undefined);
+  const newestFirst = { order: 'createdAt', direction: 'desc', filter: {} } as const;
+  const assets = everyRow((page) => store.assets.list('everyone', { ...page, ...newestFirst }));
+  const rows = await Array.fromAsync(assets, rowOf);
   printTable(['ID', 'KIND', 'NAME', 'CREATED', 'SECONDS', 'MB', 'STATE', 'FOLDER'], rows);
 }
 

@@ -7,15 +7,14 @@ import { newUserId } from '#domain/ids.ts';
 import { QUOTA_NAMES, type QuotaChange, quotasOf } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
-import type { PageKey } from '#store/page.ts';
 import type { Store, UserChange } from '#store/store.ts';
+import { everyRow } from './every-row.ts';
 import { EXIT, Exit } from './exit-code.ts';
 import { quotaChangeOf } from './quota-arguments.ts';
 import { operatorReceipt } from './receipt.ts';
 import { checkedName, printTable, readArguments, type StoreAction, storeCommand } from './store-command.ts';
 
 const COMMAND = 'millrace users';
-const PAGE_LIMIT = 1000;
 
 /** The subcommand. */
 export const users = storeCommand({
@@ -57,15 +56,10 @@ async function create(store: Store, name: string, isAdmin: boolean): Promise<voi
 
 async function list(store: Store): Promise<void> {
   const rows: string[][] = [];
-  let after: PageKey | undefined;
-  do {
-    const page = await store.users.list({ limit: PAGE_LIMIT, after });
-    for (const { id, name, createdAt, isAdmin, suspended } of page.rows) {
-      const created = new Date(createdAt).toISOString();
-      rows.push([id, name, created, isAdmin ? 'admin' : 'user', suspended ? 'suspended' : 'active']);
-    }
-    after = page.next;
-  } while (after);
+  for await (const { id, name, createdAt, isAdmin, suspended } of everyRow((page) => store.users.list(page))) {
+    const created = new Date(createdAt).toISOString();
+    rows.push([id, name, created, isAdmin ? 'admin' : 'user', suspended ? 'suspended' : 'active']);
+  }
   printTable(['ID', 'NAME', 'CREATED', 'ROLE', 'STATE'], rows);
 }
 
