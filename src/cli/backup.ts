@@ -3,11 +3,11 @@
  */
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
 import { backupSqlite } from '#store/engines/sqlite/backup.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
-import { EXIT, Exit, wrongUsage } from './exit-code.ts';
+import { EXIT, Exit } from './exit-code.ts';
 import { postgresTool } from './postgres-tool.ts';
 
 /** The subcommand. */
@@ -24,11 +24,17 @@ The copy does not contain the media of recordings: copy the folder of recordings
 
 This is for SQLite. For a store in PostgreSQL the command prints how to run pg_dump instead.`,
   run: async (args) => {
-    const { file, force } = parse(args);
+    const { values, positionals } = readSimpleArguments(
+      args,
+      { flags: ['force'], positionals: 1 },
+      'Name one file to write to.',
+      'millrace backup',
+    );
+    const file = positionals[0]!;
     const { store, recording } = configFromEnvironment();
     const { dataDir, databaseUrl } = store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'backup', file);
-    if (!force && existsSync(file)) {
+    if (values.force !== true && existsSync(file)) {
       throw new Exit(EXIT.failed, [`${file} already exists; name another file, or replace it with --force.`]);
     }
     const { sizeBytes } = await backupSqlite(dataDir, file);
@@ -38,18 +44,3 @@ This is for SQLite. For a store in PostgreSQL the command prints how to run pg_d
       console.log(`It does not contain the media of recordings; copy the folder ${recordings} as well.`);
   },
 };
-
-function parse(args: readonly string[]): { readonly file: string; readonly force: boolean } {
-  try {
-    const { values, positionals } = parseArgs({
-      args: [...args],
-      options: { force: { type: 'boolean', default: false } },
-      allowPositionals: true,
-    });
-    const [file, more] = positionals;
-    if (file !== undefined && file !== '' && more === undefined) return { file, force: values.force };
-  } catch {
-    // The message of parseArgs may repeat what was typed.
-  }
-  throw wrongUsage('Name one file to write to.', 'millrace backup');
-}

@@ -5,6 +5,9 @@
 import { type Config, configFromEnvironment } from '#config.ts';
 import { engineNamed, INSPECTIONS } from '#store/engines.ts';
 import { StoreOpenError } from '#store/open-error.ts';
+import { openStore } from '#store/open-store.ts';
+import type { Store } from '#store/store.ts';
+import { silentLogger } from '#telemetry/logger.ts';
 
 /** Where a store is, and which migrations it has had. */
 export interface ExistingStore extends Pick<Config['store'], 'dataDir' | 'databaseUrl'> {
@@ -24,4 +27,10 @@ export async function existingStore(): Promise<ExistingStore> {
   if (migrations.length === 0)
     throw new StoreOpenError(databaseUrl === undefined ? 'no_store' : 'empty_database', place);
   return { dataDir, databaseUrl, place, migrations };
+}
+
+/** Opens that store, beside a server that may be running. @throws {StoreOpenError} */
+export async function openExistingStore(): Promise<Store> {
+  const { dataDir, databaseUrl } = await existingStore();
+  return await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
 }

@@ -8,10 +8,11 @@ import type { ApiKey } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
+import { checkedName, readArguments } from './arguments.ts';
 import { EXIT, Exit } from './exit-code.ts';
 import { printLine } from './print-line.ts';
 import { operatorReceipt } from './receipt.ts';
-import { checkedName, printTable, readArguments, storeCommand } from './store-command.ts';
+import { printTable, storeCommand } from './store-command.ts';
 
 const COMMAND = 'millrace keys';
 

@@ -5,11 +5,11 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { parseArgs } from 'node:util';
 import { Secret } from '#domain/secret.ts';
 import { systemClock } from '#lib/clock.ts';
 import { createServer } from '#lib/node-http.ts';
 import { signatureProblem } from '#webhooks/signature.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { stopSignal } from './stop-signal.ts';
@@ -64,21 +64,14 @@ A server sends webhooks to private addresses such as this one only if it runs wi
 };
 
 function readOptions(args: readonly string[]) {
-  try {
-    const { values } = parseArgs({
-      args: [...args],
-      options: { port: { type: 'string' }, 'secret-file': { type: 'string' }, status: { type: 'string' } },
-    });
-    const port = integerOf(values.port ?? String(DEFAULT_PORT), 0, 65_535);
-    const status = integerOf(values.status ?? '200', 200, 599);
-    if (port !== undefined && status !== undefined) return { port, status, secretFile: values['secret-file'] };
-  } catch {
-    // The message of parseArgs repeats what was typed, which may be a secret.
-  }
-  throw wrongUsage(
-    'Give --port a number from 0 to 65535, --status one from 200 to 599, and no other argument than --secret-file FILE.',
-    COMMAND,
-  );
+  const sentence =
+    'Give --port a number from 0 to 65535, --status one from 200 to 599, and no other argument than --secret-file FILE.';
+  const { values } = readSimpleArguments(args, { options: ['port', 'secret-file', 'status'] }, sentence, COMMAND);
+  const given = values as Readonly<Record<string, string | undefined>>;
+  const port = integerOf(given.port ?? String(DEFAULT_PORT), 0, 65_535);
+  const status = integerOf(given.status ?? '200', 200, 599);
+  if (port !== undefined && status !== undefined) return { port, status, secretFile: given['secret-file'] };
+  throw wrongUsage(sentence, COMMAND);
 }
 
 function integerOf(text: string, min: number, max: number): number | undefined {

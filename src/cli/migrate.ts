@@ -1,15 +1,14 @@
 /**
  * `millrace migrate`: brings the database's tables up to date, as the server does when it starts.
  */
-import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
 import { engineNamed, INSPECTIONS } from '#store/engines.ts';
 import { MIGRATIONS } from '#store/migrations.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
 import { type ExistingStore, existingStore } from './existing-store.ts';
-import { wrongUsage } from './exit-code.ts';
 
 /** The subcommand. */
 export const migrate: Command = {
@@ -23,10 +22,11 @@ export const migrate: Command = {
 The server does the same when it starts. The command is refused while a server of an older version is running on the database: stop it first.
 MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
   run: async (args) => {
-    const { status } = parse(args);
+    const sentence = 'The only argument is --status.';
+    const { status } = readSimpleArguments(args, { flags: ['status'] }, sentence, 'millrace migrate').values;
     const { dataDir, databaseUrl, place, migrations: done } = await storeToMigrate();
     const pending = Object.keys(MIGRATIONS).filter((name) => !done.includes(name));
-    if (status) {
+    if (status === true) {
       const unknown = done.filter((name) => !(name in MIGRATIONS));
       console.log(place);
       for (const name of done.filter((each) => each in MIGRATIONS)) console.log(`done     ${name}`);
@@ -45,14 +45,4 @@ async function storeToMigrate(): Promise<ExistingStore> {
   const { dataDir, databaseUrl } = configFromEnvironment().store;
   if (databaseUrl === undefined) return existingStore();
   return { dataDir, databaseUrl, ...(await INSPECTIONS[engineNamed(databaseUrl)]({ dataDir, databaseUrl })) };
-}
-
-function parse(args: readonly string[]): { readonly status: boolean } {
-  try {
-    const { values } = parseArgs({ args: [...args], options: { status: { type: 'boolean', default: false } } });
-    return values;
-  } catch {
-    // The message of parseArgs may repeat what was typed.
-    throw wrongUsage('The only argument is --status.', 'millrace migrate');
-  }
 }

@@ -11,12 +11,13 @@ import { BucketSettingsError, openBucket } from '#objects/engines.ts';
 import { ObjectStoreError } from '#objects/objects.ts';
 import { nodeIdOf } from '#store/node-id.ts';
 import type { Store } from '#store/store.ts';
+import { readArguments } from './arguments.ts';
 import { bucketOrphans } from './bucket-check.ts';
 import { everyRow } from './every-row.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { operatorReceipt } from './receipt.ts';
 import { type CheckOptions, checkRecordings, type Finding } from './recordings-check.ts';
-import { printTable, readArguments, storeCommand } from './store-command.ts';
+import { printTable, storeCommand } from './store-command.ts';
 
 const COMMAND = 'millrace recordings';
 

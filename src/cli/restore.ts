@@ -1,12 +1,11 @@
 /**
  * `millrace restore`: replaces the database with a copy of a backup that `millrace backup` made.
  */
-import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
 import { systemClock } from '#lib/clock.ts';
 import { restoreSqlite } from '#store/engines/sqlite/backup.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
-import { wrongUsage } from './exit-code.ts';
 import { postgresTool } from './postgres-tool.ts';
 
 /** The subcommand. */
@@ -20,7 +19,8 @@ under another name. Stop the server first: the command is refused while one is r
 
 This is for SQLite. For a store in PostgreSQL the command prints how to run pg_restore instead.`,
   run: async (args) => {
-    const file = parse(args);
+    const sentence = 'Name one file to restore.';
+    const file = readSimpleArguments(args, { positionals: 1 }, sentence, 'millrace restore').positionals[0]!;
     const { dataDir, databaseUrl } = configFromEnvironment().store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'restore', file);
     const { replaced } = await restoreSqlite(dataDir, file, systemClock.now());
@@ -28,14 +28,3 @@ This is for SQLite. For a store in PostgreSQL the command prints how to run pg_r
     if (replaced !== undefined) console.log(`The old database is now ${replaced}.`);
   },
 };
-
-function parse(args: readonly string[]): string {
-  try {
-    const { positionals } = parseArgs({ args: [...args], options: {}, allowPositionals: true });
-    const [file, more] = positionals;
-    if (file !== undefined && file !== '' && more === undefined) return file;
-  } catch {
-    // The message of parseArgs may repeat what was typed.
-  }
-  throw wrongUsage('Name one file to restore.', 'millrace restore');
-}

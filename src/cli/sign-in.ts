@@ -1,18 +1,16 @@
 /**
  * `millrace sign-in`: makes a link that signs a browser in to the dashboard.
  */
-import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
+import { isName } from '#domain/name.ts';
 import { systemClock } from '#lib/clock.ts';
-import { openStore } from '#store/open-store.ts';
-import { silentLogger } from '#telemetry/logger.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
-import { existingStore } from './existing-store.ts';
+import { openExistingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { FIRST_USER } from './first-key.ts';
 import { printLine } from './print-line.ts';
 import { createSignInLink } from './sign-in-link.ts';
-import { checkedName } from './store-command.ts';
 
 const COMMAND = 'millrace sign-in';
 
@@ -30,8 +28,7 @@ The server may be running. Run the command with the same settings as the server.
   run: async (args) => {
     const name = readName(args);
     const { http } = configFromEnvironment();
-    const { dataDir, databaseUrl } = await existingStore();
-    await using store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
+    await using store = await openExistingStore();
     const user = await store.users.byName(name);
     if (user === undefined) throw new Exit(EXIT.failed, ['There is no user with this name; see millrace users list.']);
     if (user.suspended) throw new Exit(EXIT.failed, ['This user is suspended; see millrace users resume.']);
@@ -45,10 +42,8 @@ The server may be running. Run the command with the same settings as the server.
 };
 
 function readName(args: readonly string[]): string {
-  try {
-    const { values } = parseArgs({ args: [...args], options: { user: { type: 'string', default: FIRST_USER } } });
-    return checkedName(values.user, 'NAME', COMMAND);
-  } catch {
-    throw wrongUsage('The only argument is --user NAME, with a name of 1 to 100 printable characters.', COMMAND);
-  }
+  const sentence = 'The only argument is --user NAME, with a name of 1 to 100 printable characters.';
+  const { user = FIRST_USER } = readSimpleArguments(args, { options: ['user'] }, sentence, COMMAND).values;
+  if (typeof user === 'string' && isName(user)) return user;
+  throw wrongUsage(sentence, COMMAND);
 }

@@ -4,7 +4,6 @@
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { configFromEnvironment } from '#config.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { newSigningKeyId, type StreamId, type UserId } from '#domain/ids.ts';
@@ -13,11 +12,10 @@ import { MAX_SIGNING_KEYS, newKeyPair, pemOf, type SigningKey } from '#domain/si
 import type { Stream } from '#domain/stream.ts';
 import { systemClock } from '#lib/clock.ts';
 import { makeFolder } from '#store/data-folder.ts';
-import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
-import { silentLogger } from '#telemetry/logger.ts';
+import { readSimpleArguments } from './arguments.ts';
 import type { Command } from './command.ts';
-import { existingStore } from './existing-store.ts';
+import { openExistingStore } from './existing-store.ts';
 import { EXIT, Exit, wrongUsage } from './exit-code.ts';
 import { operatorReceipt } from './receipt.ts';
 import { writeSecret } from './secret-file.ts';
@@ -43,13 +41,13 @@ Without --key, the command creates a signing key for the stream's user the first
 The server may be running, and must have been started once. MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server; MILLRACE_PUBLIC_URL is the address at which clients reach the server.`,
   async run(args) {
     const { streamId, expiresS, keyFile } = readOptions(args);
-    const { dataDir, databaseUrl } = await existingStore();
-    await using store = await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });
+    await using store = await openExistingStore();
     const stream = await store.streams.get(streamId, 'everyone');
     if (stream === undefined) throw new Exit(EXIT.failed, ['There is no stream with this id.']);
-    const privateKey = await privateKeyOf(store, stream.userId, { dataDir, keyFile });
+    const config = configFromEnvironment();
+    const privateKey = await privateKeyOf(store, stream.userId, { dataDir: config.store.dataDir, keyFile });
     const token = await tokenFor(stream, privateKey, expiresS);
-    const { publicUrl, port, tlsCert } = configFromEnvironment().http;
+    const { publicUrl, port, tlsCert } = config.http;
     const origin = browserOrigin({ publicUrl, port, isSecure: tlsCert !== undefined });
     console.log(`${origin}/play/${stream.playbackId}#jwt=${token}`);
     console.log(`${origin}/hls/${stream.playbackId}/index.m3u8?jwt=${token}`);
@@ -66,25 +64,14 @@ interface Options {
 
 /** Reads the command line. @throws {Exit} when it is wrong */
 function readOptions(args: readonly string[]): Options {
-  const text = { type: 'string' } as const;
-  const values = parse(
-    () => parseArgs({ args: [...args], options: { stream: text, expires: text, key: text } }).values,
-  );
-  const { stream, expires = '1h', key } = values;
+  const sentence = 'An argument is unknown, or an option lacks its value.';
+  const { values } = readSimpleArguments(args, { options: ['stream', 'expires', 'key'] }, sentence, COMMAND);
+  const { stream, expires = '1h', key } = values as Readonly<Record<string, string | undefined>>;
   if (stream === undefined) throw wrongUsage('Name the stream by its id: --stream ID.', COMMAND);
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(expires) ?? [];
   const expiresS = Number(count) * (UNITS_S[unit] ?? Number.NaN);
   if (!(expiresS > 0)) throw wrongUsage('--expires must be a time such as 90s, 30m, 12h or 7d.', COMMAND);
   return { streamId: stream as StreamId, expiresS, keyFile: key };
-}
-
-/** Replaces the error of parseArgs, whose message repeats what was typed, which may be a secret in the wrong place. */
-function parse<Result>(read: () => Result): Result {
-  try {
-    return read();
-  } catch {
-    throw wrongUsage('An argument is unknown, or an option lacks its value.', COMMAND);
-  }
 }
 
 /** Finds or makes a private key of the user. @throws {Exit} when the given file has no key, or not one of the user's */

@@ -8,11 +8,12 @@ import { QUOTA_NAMES, type QuotaChange, quotasOf } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
 import { systemClock } from '#lib/clock.ts';
 import type { Store, UserChange } from '#store/store.ts';
+import { checkedName, readArguments } from './arguments.ts';
 import { everyRow } from './every-row.ts';
 import { EXIT, Exit } from './exit-code.ts';
 import { quotaChangeOf } from './quota-arguments.ts';
 import { operatorReceipt } from './receipt.ts';
-import { checkedName, printTable, readArguments, type StoreAction, storeCommand } from './store-command.ts';
+import { printTable, type StoreAction, storeCommand } from './store-command.ts';
 
 const COMMAND = 'millrace users';
 

@@ -1,0 +1,79 @@
+/**
+ * Reads the arguments of a command.
+ */
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { isName } from '#domain/name.ts';
+import { Exit, wrongUsage } from './exit-code.ts';
+
+/** The arguments that a command takes. */
+export interface Arguments {
+  /** Options with a value: `--name VALUE`. */
+  readonly options?: readonly string[];
+  /** Options without one: `--admin`. */
+  readonly flags?: readonly string[];
+  /** The exact number of other arguments, or the least where more may follow. */
+  readonly positionals?: number;
+  readonly moreMayFollow?: boolean;
+}
+
+/** The arguments of a command line. An option has text, and a flag is true. Those that were not given are undefined. */
+interface Read {
+  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly positionals: readonly string[];
+}
+
+/**
+ * Reads arguments.
+ * @throws {Exit} when they are not valid. Its sentence repeats none of them, since one may be a key typed in the wrong place
+ */
+export function readArguments(
+  args: readonly string[],
+  { options = [], flags = [], positionals = 0, moreMayFollow = false }: Arguments,
+  command: string,
+): Read {
+  const config = Object.fromEntries([
+    ...options.map((name) => [name, { type: 'string' } as const] as const),
+    ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
+  ]);
+  // Only options that may be given several times have lists as values.
+  const parsed = parsedArguments({ args: [...args], options: config, allowPositionals: true }, command) as Read;
+  const { length } = parsed.positionals;
+  if (length < positionals) throw wrongUsage('An argument is missing.', command);
+  if (length > positionals && !moreMayFollow) throw wrongUsage('There are too many arguments.', command);
+  return parsed;
+}
+
+/** Like {@link readArguments}, for a command whose every fault in the arguments has the same sentence. */
+export function readSimpleArguments(
+  args: readonly string[],
+  expected: Arguments,
+  sentence: string,
+  command: string,
+): Read {
+  try {
+    const read = readArguments(args, expected, command);
+    if (!read.positionals.includes('')) return read;
+  } catch (error) {
+    if (!(error instanceof Exit)) throw error;
+  }
+  throw wrongUsage(sentence, command);
+}
+
+/** The message of parseArgs repeats what was typed, so its code alone is used. */
+function parsedArguments<Config extends ParseArgsConfig>(config: Config, command: string) {
+  try {
+    return parseArgs(config);
+  } catch (error) {
+    const isUnknown = error instanceof TypeError && 'code' in error && error.code === 'ERR_PARSE_ARGS_UNKNOWN_OPTION';
+    throw wrongUsage(
+      isUnknown ? 'There is no such option.' : 'An option lacks its value, or has one that it does not take.',
+      command,
+    );
+  }
+}
+
+/** A name of a user or key. @throws {Exit} when it cannot be one */
+export function checkedName(value: unknown, what: string, command: string): string {
+  if (typeof value === 'string' && isName(value)) return value;
+  throw wrongUsage(`${what} must be a name of 1 to 100 printable characters.`, command);
+}
