@@ -10,7 +10,7 @@ import { serverNow } from '../../shared/server-clock.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { AuditEntry, User } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyField, toastDone } from '../../shared/ui/copy.tsx';
+import { CopyField, changeNow } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions, DialogForm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
@@ -46,9 +46,7 @@ function Users() {
   const [edited, setEdited] = useState<User | undefined>();
   const [suspended, setSuspended] = useState<User | undefined>();
   const update = async (user: User, body: object, done: string) => {
-    const sent = ['PATCH', `/user/${user.id}`, body] as const;
-    await change(...sent);
-    toastDone(done, sent);
+    await changeNow(done, 'PATCH', `/user/${user.id}`, body);
     users.reload();
   };
   const actions = (user: User) => (

@@ -9,7 +9,7 @@ import { signedIn, signOut } from '../../shared/session.ts';
 import type { ApiToken, BrowserSession, CreatedApiToken, CreatedSigningKey, SigningKey } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
 import { Choices } from '../../shared/ui/choice.tsx';
-import { CopyCurl, CopyField, toastDone } from '../../shared/ui/copy.tsx';
+import { CopyCurl, CopyField, changeNow, toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog, DialogActions, FormDialog } from '../../shared/ui/dialog.tsx';
 import { TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard } from '../../shared/ui/list.tsx';
@@ -156,9 +156,8 @@ function SigningKeys() {
     keys.reload();
   };
   const toggle = async ({ id, disabled }: SigningKey) => {
-    const sent = ['PATCH', `/access-control/signing-key/${id}`, { disabled: !disabled }] as const;
-    await change(...sent);
-    toastDone(disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.', sent);
+    const done = disabled ? 'Its tokens are accepted again.' : 'Its tokens are refused now.';
+    await changeNow(done, 'PATCH', `/access-control/signing-key/${id}`, { disabled: !disabled });
     keys.reload();
   };
   return (
@@ -242,9 +241,7 @@ function Browsers() {
       await signOut();
       return;
     }
-    const sent = ['DELETE', `/browser-session/${id}`] as const;
-    await change(...sent);
-    toastDone('That browser is signed out.', sent);
+    await changeNow('That browser is signed out.', 'DELETE', `/browser-session/${id}`);
     sessions.reload();
   };
   const endOthers = async () => {

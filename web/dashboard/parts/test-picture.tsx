@@ -1,10 +1,9 @@
 /**
  * Starts and stops the test picture of a stream, for which no encoder is needed.
  */
-import { change } from '../../shared/api.ts';
 import type { Stream } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { toastDone } from '../../shared/ui/copy.tsx';
+import { changeNow } from '../../shared/ui/copy.tsx';
 import { Card } from '../../shared/ui/parts.tsx';
 
 /** The encoder name that the server gives its test picture. */
@@ -14,14 +13,8 @@ const ENCODER = /test picture/i;
 export function TestPicture({ stream }: { readonly stream: Stream }) {
   const path = `/stream/${stream.id}/test-picture`;
   if (stream.isActive && !ENCODER.test(stream.health?.encoder ?? '')) return null;
-  const send = async () => {
-    await change('POST', path);
-    toastDone('The test picture is on its way.', ['POST', path]);
-  };
-  const stop = async () => {
-    await change('DELETE', path);
-    toastDone('The test picture is stopped.', ['DELETE', path]);
-  };
+  const send = () => changeNow('The test picture is on its way.', 'POST', path);
+  const stop = () => changeNow('The test picture is stopped.', 'DELETE', path);
   return stream.isActive ? (
     <Card title="This is the test picture">
       <div class="row spread">

@@ -14,7 +14,7 @@ import { go, hrefOf } from '../../shared/router.ts';
 import { signedIn } from '../../shared/session.ts';
 import type { Stream, StreamInfo } from '../../shared/types.ts';
 import { Button, ButtonLink } from '../../shared/ui/button.tsx';
-import { CopyField, copyText, toastDone } from '../../shared/ui/copy.tsx';
+import { CopyField, changeNow, copyText } from '../../shared/ui/copy.tsx';
 import { Confirm, FormDialog } from '../../shared/ui/dialog.tsx';
 import { CheckField, NameField, useForm } from '../../shared/ui/form.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
@@ -58,10 +58,8 @@ export function StreamPage({ params: { id = '' } }: PageProps) {
   const may = (method: string, path = `/stream/${id}`) =>
     isAllowed(rules, method, path) ? undefined : 'The rules of your API key do not allow this.';
   const resume = async () => {
-    const sent = ['PATCH', `/stream/${id}`, { suspended: false }] as const;
-    await change(...sent);
+    await changeNow('The stream is resumed.', 'PATCH', `/stream/${id}`, { suspended: false });
     put({ ...stream, suspended: false });
-    toastDone('The stream is resumed.', sent);
   };
   return (
     <>

@@ -2,12 +2,12 @@
  * One webhook: the requests to it with their answers, the deliveries that wait, and those that were given up.
  */
 import { useState } from 'preact/hooks';
-import { change, get, list } from '../../shared/api.ts';
+import { get, list } from '../../shared/api.ts';
 import { useData, usePages } from '../../shared/data.ts';
 import { go, hrefOf } from '../../shared/router.ts';
 import type { Webhook, WebhookDelivery, WebhookLog } from '../../shared/types.ts';
 import { Button } from '../../shared/ui/button.tsx';
-import { CopyField, toastDone } from '../../shared/ui/copy.tsx';
+import { CopyField, changeNow, toastDone } from '../../shared/ui/copy.tsx';
 import { Confirm, Dialog } from '../../shared/ui/dialog.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
@@ -45,20 +45,14 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
     waiting.reload();
   };
   const setDisabled = async (disabled: boolean) => {
-    const sent = ['PATCH', `/webhook/${id}`, { disabled }] as const;
-    await change(...sent);
+    const done = disabled
+      ? 'Nothing is sent any more. Events that happen now are not sent later either.'
+      : 'Events are sent again. Deliveries that waited are sent first.';
+    await changeNow(done, 'PATCH', `/webhook/${id}`, { disabled });
     data.put({ ...webhook, disabled });
-    toastDone(
-      disabled
-        ? 'Nothing is sent any more. Events that happen now are not sent later either.'
-        : 'Events are sent again. Deliveries that waited are sent first.',
-      sent,
-    );
   };
   const resend = async (sent: WebhookLog) => {
-    const again = ['POST', `/webhook/${id}/log/${sent.id}/resend`] as const;
-    await change(...again);
-    toastDone('Sent again.', again);
+    await changeNow('Sent again.', 'POST', `/webhook/${id}/log/${sent.id}/resend`);
     reload();
   };
   return (
@@ -108,9 +102,8 @@ export function WebhookPage({ params: { id = '' } }: PageProps) {
               small
               icon="send"
               onPress={async () => {
-                const all = ['POST', `/webhook/${id}/resend`, { since: 0 }] as const;
-                await change(...all);
-                toastDone('Everything that waited or was given up is sent now.', all);
+                const done = 'Everything that waited or was given up is sent now.';
+                await changeNow(done, 'POST', `/webhook/${id}/resend`, { since: 0 });
                 reload();
               }}
             >

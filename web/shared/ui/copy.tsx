@@ -2,6 +2,7 @@
  * Texts to be copied, secret ones covered until they are asked for.
  */
 import { useRef, useState } from 'preact/hooks';
+import { change } from '../api.ts';
 import { type ApiChange, curlOf } from '../curl.ts';
 import { sentenceOf } from '../errors.ts';
 import { API } from '../place.ts';
@@ -77,6 +78,12 @@ export function toastDone(text: string, ...changes: readonly ApiChange[]): void 
   };
   const run = () => void copy().catch((error: unknown) => toast(sentenceOf(error), 'bad'));
   toast(text, 'ok', changes.length === 0 ? undefined : { name: 'Copy as curl', run });
+}
+
+/** Makes a change by the press of a button, and then says so like {@link toastDone}. @throws {ApiError} */
+export async function changeNow(done: string, ...sent: ApiChange): Promise<void> {
+  await change(...sent);
+  toastDone(done, sent);
 }
 
 const curlsOf = (changes: readonly ApiChange[]): string => changes.map((each) => curlOf(API, ...each)).join('\n');

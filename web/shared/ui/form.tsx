@@ -167,20 +167,14 @@ export function useForm(send: () => Promise<void>) {
       });
   };
   const field = failure instanceof ApiError ? failure.field : undefined;
+  const isAbout = (name: string) => field === name || field?.startsWith(`${name}[`) || field?.startsWith(`${name}.`);
   return {
     isBusy,
     submit,
     /** The sentence about a field or, for a list, about one of its entries. */
-    errorOf: (name: string) =>
-      field !== undefined && (field === name || field.startsWith(`${name}[`) || field.startsWith(`${name}.`))
-        ? sentenceOf(failure)
-        : undefined,
+    errorOf: (name: string) => (isAbout(name) ? sentenceOf(failure) : undefined),
     /** What is wrong and not about any of these fields. */
-    otherError: (names: readonly string[] = []) =>
-      failure === undefined ||
-      names.some((name) => field === name || field?.startsWith(`${name}[`) || field?.startsWith(`${name}.`))
-        ? undefined
-        : failure,
+    otherError: (names: readonly string[] = []) => (names.some(isAbout) ? undefined : failure),
   };
 }
 
