@@ -32,8 +32,6 @@ export interface TestPicturesOptions {
   readonly clock: Clock;
   /** Starts the process that draws the picture. Undefined where FFmpeg is not installed. */
   readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
-  /** How long a test picture is published, in milliseconds. Other values are for tests. */
-  readonly lastsMs?: number;
 }
 
 /** A test picture that is being published. */
@@ -184,8 +182,8 @@ export class TestPictures implements AsyncDisposable {
   }
 
   #extend(streamId: StreamId, picture: RunningPicture): Milliseconds {
-    const { clock, lastsMs = TEST_PICTURE_MS } = this.#options;
-    const leftMs = Math.min(lastsMs, picture.begunAt + LONGEST_MS - clock.monotonic());
+    const { clock } = this.#options;
+    const leftMs = Math.min(TEST_PICTURE_MS, picture.begunAt + LONGEST_MS - clock.monotonic());
     clearTimeout(picture.timer);
     picture.timer = setTimeout(() => this.stopHere(streamId), leftMs).unref();
     picture.until = ms(clock.now() + leftMs);
