@@ -6,16 +6,12 @@ import type { IconName } from '../shared/ui/icon.tsx';
 import { FirstRun } from './first-run/first-run.tsx';
 import { GoLive } from './first-run/go-live.tsx';
 import { Home } from './home/home.tsx';
+import type { PageProps } from './page-props.ts';
 import { StreamPage } from './stream/stream.tsx';
 import { Streams } from './streams/streams.tsx';
 
 /** The pages that are opened less often. */
 const more = () => import('./more.ts');
-
-/** The properties of a page: the values of the `:names` in its pattern. */
-export interface PageProps {
-  readonly params: Readonly<Record<string, string>>;
-}
 
 /** What shows a page. */
 export type PageComponent = (props: PageProps) => JSX.Element;

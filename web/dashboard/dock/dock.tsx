@@ -11,7 +11,7 @@ import type { Samples, ServiceEvent, StreamInfo } from '../../shared/types.ts';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Ago, Badge, Elapsed, Message, Stat } from '../../shared/ui/parts.tsx';
 import { attemptsOf, type FailedAttempt } from '../first-run/attempts.ts';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { encoderTitle } from '../parts/encoder-name.ts';
 import { dockState } from './dock-state.ts';
 

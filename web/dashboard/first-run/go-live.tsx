@@ -11,7 +11,7 @@ import { ButtonLink } from '../../shared/ui/button.tsx';
 import { Icon } from '../../shared/ui/icon.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Ago, Card, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { Connect } from '../parts/connect.tsx';
 import { encoderTitle } from '../parts/encoder-name.ts';
 import { Preview } from '../parts/preview.tsx';

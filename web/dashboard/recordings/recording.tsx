@@ -15,7 +15,7 @@ import { FormFailure, TextField, useForm } from '../../shared/ui/form.tsx';
 import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Card, Empty, Message, PageHead, Stat } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { watchUrl } from '../parts/watch.tsx';
 import { spanOf } from './clip-span.ts';
 import { AssetState, CLIP_COLUMNS } from './recordings.tsx';

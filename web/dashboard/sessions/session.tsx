@@ -10,7 +10,7 @@ import { ButtonLink } from '../../shared/ui/button.tsx';
 import { CopyField } from '../../shared/ui/copy.tsx';
 import { Waiting } from '../../shared/ui/list.tsx';
 import { Card, PageHead, Stat } from '../../shared/ui/parts.tsx';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { SessionPlots } from '../plots/session-plots.tsx';
 import { Timeline } from '../stream/timeline.tsx';
 import { SessionState } from './sessions.tsx';

@@ -21,7 +21,7 @@ import { Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
 import { Ago, Badge, Card, Failure, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { Connect } from '../parts/connect.tsx';
 import { Preview } from '../parts/preview.tsx';
 import { fixedWhileActive, streamState } from '../parts/stream-state.ts';

@@ -13,7 +13,7 @@ import { ListCard, Waiting } from '../../shared/ui/list.tsx';
 import { Menu } from '../../shared/ui/menu.tsx';
 import { Ago, Badge, Card, Empty, Message, PageHead } from '../../shared/ui/parts.tsx';
 import { toast } from '../../shared/ui/toast.tsx';
-import type { PageProps } from '../pages.ts';
+import type { PageProps } from '../page-props.ts';
 import { decodedBody, prettyJson } from './bodies.ts';
 import { deliveryWords } from './delivery-words.ts';
 import { sendTest } from './send-test.ts';
