@@ -6,6 +6,7 @@
  * that no spelling of a path evades a rule.
  */
 import type { AccessRule, ApiKey } from '#domain/user.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Credential } from './credentials.ts';
 
 /**
@@ -63,12 +64,15 @@ export function isContained(child: Access, parent: Access): boolean {
   );
 }
 
+/** The number of keys whose compiled rules are remembered. */
+const MAX_COMPILED = 1000;
+
 /**
  * Decides whether an API key's rules allow a request. Compiled rules are remembered by the key's id, because the rules of a key never
  * change.
  */
 export class AccessJudge {
-  readonly #compiled = new Map<string, readonly CompiledRule[]>();
+  readonly #compiled = new BoundedMap<string, readonly CompiledRule[]>(MAX_COMPILED);
 
   /**
    * Whether the rules of a credential allow a request.
@@ -87,15 +91,11 @@ export class AccessJudge {
   #rulesOf(id: string, access: Access): readonly CompiledRule[] {
     const known = this.#compiled.get(id);
     if (known) return known;
-    if (this.#compiled.size >= MAX_COMPILED) this.#compiled.clear();
     const rules = compile(access);
     this.#compiled.set(id, rules);
     return rules;
   }
 }
-
-/** The number of keys whose compiled rules are remembered. When it is exceeded, all are forgotten. */
-const MAX_COMPILED = 1000;
 
 function compile(access: Access): readonly CompiledRule[] {
   if (access === undefined) return EVERYTHING;

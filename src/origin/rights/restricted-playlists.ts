@@ -12,6 +12,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { MediaPath } from '#domain/ids.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
 import { PlaylistText } from '#hls/rendered-playlist.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 
 /** The path from the folder of a media playlist below a ticket to the folder of its session. */
 export const ABOVE_TICKET = '../../';
@@ -80,17 +81,16 @@ function restricted(lines: string, { folder, proofOf }: Restriction): string {
 
 /** The restricted versions of each playlist, by the prefix of their addresses and the policy of their proofs. */
 class Versions<Made> {
-  readonly #made = new WeakMap<RenderedPlaylist, Map<string, Made>>();
+  readonly #made = new WeakMap<RenderedPlaylist, BoundedMap<string, Made>>();
 
   of(playlist: RenderedPlaylist, { folder, mediaPath, proofOf }: Restriction, make: () => Made): Made {
     // The proof of an empty name identifies the policy.
     const which = `${folder} ${mediaPath} ${proofOf('')}`;
-    const versions = this.#made.get(playlist) ?? new Map<string, Made>();
+    const versions = this.#made.get(playlist) ?? new BoundedMap<string, Made>(MAX_VERSIONS);
     this.#made.set(playlist, versions);
     let made = versions.get(which);
     if (made === undefined) {
       made = make();
-      if (versions.size >= MAX_VERSIONS) versions.clear();
       versions.set(which, made);
     }
     return made;
