@@ -26,6 +26,7 @@ import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
+import { LONG_HOLDS } from './cluster-nodes.ts';
 import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
@@ -121,9 +122,11 @@ describe('while a stream is live', { concurrency: true }, () => {
   });
 
   test('SIGTERM answers held requests, tells the encoder, and ends the server', async () => {
-    await using server = await startServerProcess({ settings: CHEAP });
+    // With a keyframe every ten seconds, the segment that the request waits for is complete ten seconds later at the earliest.
+    await using server = await startServerProcess({ settings: { ...CHEAP, ...LONG_HOLDS } });
     const stream = await server.api.createStream();
-    await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video: VIDEO });
+    const video = { ...VIDEO, gop: 300 };
+    await using publisher = await startPublisher({ url: server.rtmpUrl(stream.streamKey), video });
     const url = await firstMediaPlaylist(server.playlistUrl(stream.playbackId));
     const held = await holdRequest(server, url);
     assert.equal(await server.stop(), 0);
@@ -205,7 +208,8 @@ async function firstMediaPlaylist(indexUrl: string): Promise<string> {
 /** Sends a request for the next segment that the server holds. It is sent again when it is answered before that is seen. */
 async function holdRequest(server: TestServer, playlistUrl: string): Promise<{ readonly answer: Promise<Answer> }> {
   for (;;) {
-    const { segments } = readMediaPlaylist((await get(playlistUrl)).body.toString());
+    // A request without directives would be held until the playlist lists two segments.
+    const { segments } = readMediaPlaylist((await get(`${playlistUrl}?_HLS_msn=0&_HLS_part=0`)).body.toString());
     let isAnswered = false;
     const answer = get(`${playlistUrl}?_HLS_msn=${segments.at(-1)!.msn + 1}`).finally(() => {
       isAnswered = true;
