@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect as connectTcp } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fastify } from 'fastify';
+import { HTTP1_OPTIONS } from '#http/plain-server.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { limitAnswers } from './answer-limits.ts';
 import type { ApiInstance } from './api.ts';
@@ -56,4 +57,26 @@ test('at most 16 MiB of the answers to a user are unread, and the next is refuse
   sent[1]!.stream.close();
   await waitFor(async () => (await ask('ann')).status === 200, { what: 'the place of a cancelled answer' });
   assert.equal((await ask('ann')).status, 429);
+});
+
+test('answers that wait behind others of a connection are given up when the connection breaks', async (t) => {
+  const http = fastify({ http: HTTP1_OPTIONS });
+  http.addHook('onRequest', (request, _reply, done) => {
+    Object.assign(request, { caller: { userId: 'ann', keyId: 'key', quotas: {} } });
+    done();
+  });
+  limitAnswers(http as unknown as ApiInstance, { addCost: () => {} });
+  // Too large for the buffers of the connection.
+  http.get('/', () => ANSWER.repeat(8));
+  http.get('/twice', () => ANSWER.repeat(16));
+  await http.listen({ host: '127.0.0.1', port: 0 });
+  t.after(() => http.close());
+  const { port } = http.server.address() as AddressInfo;
+
+  const client = connectTcp(port, '127.0.0.1').pause();
+  const status = async (url: string) => (await http.inject(url)).statusCode;
+  client.write('GET / HTTP/1.1\r\nhost: a\r\n\r\n'.repeat(2));
+  await waitFor(async () => (await status('/')) === 429, { what: 'two unread answers' });
+  client.destroy();
+  await waitFor(async () => (await status('/twice')) === 200, { what: 'the places of both answers' });
 });

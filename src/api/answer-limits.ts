@@ -40,13 +40,17 @@ export function limitAnswers(api: ApiInstance, rateLimit: Pick<RateLimit, 'addCo
   const watch = ({ raw, caller: { userId } }: FastifyRequest, reply: FastifyReply, characters: number) => {
     add(userId, characters);
     let isOver = false;
+    const { socket } = raw;
     const over = () => {
-      if (!isOver) add(userId, -characters);
+      if (isOver) return;
       isOver = true;
+      add(userId, -characters);
+      socket.off('close', over);
     };
-    // A connection that breaks may have other answers before this one. Then Node emits `close` for the request only.
-    raw.once('close', over);
     reply.raw.once('close', over);
+    // An answer that waits for others of its connection has no socket yet. When the connection breaks, Node 24 emits nothing for it. The
+    // number of pipelined requests is limited, so there are few of these listeners.
+    if (reply.raw.socket === null) socket.setMaxListeners(0).once('close', over);
     // Nearly every answer has left the process by then.
     setImmediate(() => {
       if (!isOver) cutOffIdle(reply.raw);

@@ -2,6 +2,7 @@
  * Reads JSON request bodies, and refuses every other type with 415.
  */
 import { isUtf8 } from 'node:buffer';
+import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 
@@ -32,4 +33,14 @@ export function acceptOnlyJson(http: FastifyInstance): void {
     }
     done(null, value);
   });
+}
+
+/**
+ * Removes the content type of a request without a body. With it, Fastify would wait for the end of a body, which such a request does not
+ * announce.
+ */
+export function ignoreTypeOfNoBody({ headers }: Pick<IncomingMessage, 'headers'>): void {
+  if (headers['content-type'] === undefined) return;
+  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
+    delete headers['content-type'];
 }

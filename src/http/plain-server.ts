@@ -14,6 +14,8 @@ export const HTTP1_OPTIONS: ServerOptions = {
   keepAliveTimeout: KEEP_ALIVE_MS,
   // `host-header.ts` refuses a request without a host, in the form of every other error.
   requireHostHeader: false,
+  // A request without a body gets no stream for one, so it never emits `end` or `close`, and counts as destroyed from the beginning.
+  optimizeEmptyRequests: true,
 };
 
 /** Makes a server that speaks HTTP/1.1 only. */

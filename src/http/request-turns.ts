@@ -164,7 +164,7 @@ function disconnect(socket: Socket & { readonly parser?: Parser | null }): void 
 
 /** Whether the request was cancelled or its connection is closed. */
 function isGone(request: IncomingMessage): boolean {
-  return request.destroyed || (streamOf(request)?.destroyed ?? false);
+  return (streamOf(request) ?? request.socket).destroyed;
 }
 
 /** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
