@@ -8,7 +8,7 @@ import type {
   FastifyBaseLogger,
   FastifyInstance,
   FastifyRequest,
-  onRequestAsyncHookHandler,
+  onRequestHookHandler,
   RawServerDefault,
 } from 'fastify';
 import type { BrowserTokens } from '#domain/browser-session.ts';
@@ -105,7 +105,7 @@ export interface ApiOptions {
 /** What a route is made with. */
 export interface RouteContext extends ApiOptions {
   /** Hook of routes that require an API key. It sets `request.caller`. */
-  readonly authenticate: onRequestAsyncHookHandler;
+  readonly authenticate: onRequestHookHandler;
   /** Finds whom a credential stands for now. Long answers call it again and again, because their credential may become invalid meanwhile. */
   readonly findCredential: FindCredential;
 }

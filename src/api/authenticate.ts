@@ -2,18 +2,20 @@
  * Authenticates a request by `authorization: Bearer <API key>`, before its body is read. The dashboard sends the token of its browser session
  * instead of a key.
  */
-import type { FastifyRequest, onRequestAsyncHookHandler, onRequestHookHandler } from 'fastify';
+import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { ApiKeyId, BrowserSessionId, StreamId, UserId, WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
+import type { Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
+import { once, type Soon } from '#lib/soon.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/page.ts';
 import { AccessJudge } from './access.ts';
 import type { ApiOptions } from './api.ts';
 import type { Credential, FindCredential } from './credentials.ts';
 import type { KeyUse } from './key-use.ts';
-import { presentedKey } from './presented-key.ts';
+import { PresentedKeys } from './presented-key.ts';
 import type { RawQuery } from './query.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readScope } from './scope.ts';
@@ -76,19 +78,30 @@ export interface AuthenticateOptions extends Pick<ApiOptions, 'throttle' | 'toke
  * A token that a node issued is not a guess. It is always checked, and never counts as a wrong key, because a browser that wakes from sleep
  * may send an expired one in many requests at once.
  */
-export function createAuthenticate(options: AuthenticateOptions): onRequestAsyncHookHandler {
+export function createAuthenticate(options: AuthenticateOptions): onRequestHookHandler {
   const { findCredential, throttle, tokens, clock, quotas, rateLimit, keyUse, prefix } = options;
   const judge = new AccessJudge();
-  const knownGood = new Set<string>();
-  return async (request, reply) => {
-    const presented = presentedKey(request);
-    const pair = `${presented.hash()} ${request.ip}`;
-    const isToken = tokens.issued(presented);
-    const isKnown = knownGood.has(pair);
-    const { waitS, found } =
-      isToken || isKnown
-        ? { waitS: 0, found: await findCredential(presented) }
-        : await throttle.attempt(request.ip, () => findCredential(presented, request.ip));
+  const presentedKeys = new PresentedKeys();
+  const knownGood = new KnownGood();
+
+  /** Finds whom the key of a request stands for. @throws {MillraceError} `unauthenticated`, `too_many_attempts` */
+  const find = (request: FastifyRequest): Soon<Credential> => {
+    const presented = presentedKeys.of(request);
+    if (tokens.issued(presented)) return once(findCredential(presented), mustBeValid);
+    const { ip } = request;
+    if (!knownGood.has(presented, ip)) return attempt(presented, ip);
+    return once(findCredential(presented), (found) => {
+      if (found === undefined) {
+        throttle.failed(ip);
+        knownGood.delete(presented, ip);
+      }
+      return mustBeValid(found);
+    });
+  };
+
+  /** Finds whom a key stands for that was not valid from this address before. */
+  const attempt = async (presented: Secret, ip: string): Promise<Credential> => {
+    const { waitS, found } = await throttle.attempt(ip, () => findCredential(presented, ip));
     if (waitS > 0) {
       throw new MillraceError(
         'too_many_attempts',
@@ -96,18 +109,13 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
         { retryAfterS: waitS },
       );
     }
-    if (found === undefined) {
-      if (isKnown && !isToken) throttle.failed(request.ip);
-      knownGood.delete(pair);
-      throw new MillraceError(
-        'unauthenticated',
-        'The API key is not valid; it may have been revoked. Use another one.',
-      );
-    }
-    if (!isKnown && !isToken) {
-      if (knownGood.size >= MAX_KNOWN_GOOD) knownGood.clear();
-      knownGood.add(pair);
-    }
+    const valid = mustBeValid(found);
+    knownGood.add(presented, ip);
+    return valid;
+  };
+
+  /** Lets the sender of a request be the caller. @throws {MillraceError} when it may not make the request */
+  const admit = (found: Credential, request: FastifyRequest, reply: FastifyReply): void => {
     const { key, user, access } = found;
     const at = clock.now();
     if (key !== undefined) keyUse.note(key.id, at);
@@ -133,6 +141,52 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestAsync
       at,
     };
   };
+
+  // It calls back instead of returning a promise, because a request whose key and stream are remembered then needs no promise at all.
+  return (request, reply, done) => {
+    const found = find(request);
+    if (found instanceof Promise) {
+      const goOn = () => done();
+      found.then((credential) => admit(credential, request, reply)).then(goOn, done);
+      return;
+    }
+    admit(found, request, reply);
+    done();
+  };
+}
+
+/** The keys that were valid, with the addresses that presented them. When there are too many, all are forgotten. */
+class KnownGood {
+  /** Addresses by the hash of the key. The two are not joined to one text, which would have to be hashed at every request. */
+  readonly #addresses = new Map<string, Set<string>>();
+  #count = 0;
+
+  has(key: Secret, address: string): boolean {
+    return this.#addresses.get(key.hash())?.has(address) ?? false;
+  }
+
+  add(key: Secret, address: string): void {
+    if (this.#count >= MAX_KNOWN_GOOD) {
+      this.#addresses.clear();
+      this.#count = 0;
+    }
+    const addresses = this.#addresses.get(key.hash()) ?? new Set();
+    if (addresses.has(address)) return;
+    this.#addresses.set(key.hash(), addresses.add(address));
+    this.#count += 1;
+  }
+
+  delete(key: Secret, address: string): void {
+    const addresses = this.#addresses.get(key.hash());
+    if (addresses?.delete(address) !== true) return;
+    this.#count -= 1;
+    if (addresses.size === 0) this.#addresses.delete(key.hash());
+  }
+}
+
+function mustBeValid(found: Credential | undefined): Credential {
+  if (found !== undefined) return found;
+  throw new MillraceError('unauthenticated', 'The API key is not valid; it may have been revoked. Use another one.');
 }
 
 /**

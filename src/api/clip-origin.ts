@@ -7,11 +7,11 @@ import { MillraceError } from '#domain/errors.ts';
 import { type AssetId, isPlaybackId, isUuid, type SessionId } from '#domain/ids.ts';
 import type { Stream } from '#domain/stream.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
+import { isInScope } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
 import { streamByPlaybackId } from './find-stream.ts';
 import { asOfNow, type RecordedExtents } from './present-asset.ts';
-import { isInScope } from './scope.ts';
 
 /**
  * How many recordings are searched for one that covers the beginning of a clip. The newest alone is not enough, because another broadcast may

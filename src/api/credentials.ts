@@ -6,6 +6,7 @@ import type { ApiKeyId, BrowserSessionId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
+import { once, type Soon } from '#lib/soon.ts';
 import type { Store } from '#store/store.ts';
 
 /** Whom a valid credential stands for, and what it may be used for. */
@@ -26,10 +27,10 @@ export interface Credential {
 const LINK_SESSION_NAME = 'dashboard';
 
 /**
- * Finds whom a credential stands for at the time of the call. Undefined when it is not valid.
+ * Finds whom a credential stands for at the time of the call, without waiting where the store remembers it. Undefined when it is not valid.
  * @param stranger the address that presented it, unless it was valid from there before
  */
-export type FindCredential = (presented: Secret, stranger?: string) => Promise<Credential | undefined>;
+export type FindCredential = (presented: Secret, stranger?: string) => Soon<Credential | undefined>;
 
 /** Makes the function that finds whom a credential stands for. */
 export function createFindCredential({
@@ -41,20 +42,27 @@ export function createFindCredential({
   readonly tokens: BrowserTokens;
   readonly clock: Clock;
 }): FindCredential {
-  return async (presented, stranger) => {
+  const ofToken = async (token: Secret): Promise<Credential | undefined> => {
     const now = clock.now();
-    const sessionId = tokens.read(presented, now);
-    if (sessionId === undefined) {
-      if (tokens.issued(presented)) return undefined;
-      const found = await store.apiKeys.byHash(presented.hash(), stranger);
-      return found && { ...credentialOf(found.key, found.user), sessionId: undefined };
-    }
+    const sessionId = tokens.read(token, now);
+    if (sessionId === undefined) return undefined;
     const open = await store.browserSessions.byId(sessionId);
     if (open === undefined || isOver(open, now)) return undefined;
     const { key, user } = open;
-    if (key !== undefined) return { ...credentialOf(key, user), sessionId };
+    if (key !== undefined) return credentialOf(key, user, sessionId);
     return { id: sessionId, name: LINK_SESSION_NAME, key: undefined, sessionId, access: undefined, user };
   };
+  return (presented, stranger) =>
+    tokens.issued(presented)
+      ? ofToken(presented)
+      : once(store.apiKeys.byHash(presented.hash(), stranger), (found) => found && credentialOf(found.key, found.user));
 }
 
-const credentialOf = (key: ApiKey, user: User) => ({ id: key.id, name: key.name, key, access: key.access, user });
+const credentialOf = (key: ApiKey, user: User, sessionId?: BrowserSessionId): Credential => ({
+  id: key.id,
+  name: key.name,
+  key,
+  sessionId,
+  access: key.access,
+  user,
+});

@@ -5,10 +5,9 @@ import { MillraceError } from '#domain/errors.ts';
 import { isPlaybackId, isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { Scope } from '#store/page.ts';
+import { isInScope, type Scope } from '#store/page.ts';
 import type { RouteContext } from './api.ts';
 import type { Caller } from './authenticate.ts';
-import { isInScope } from './scope.ts';
 import { mayUseStreamKey } from './stream-key.ts';
 
 const STREAM_KEY = /^[0-9a-z]{4}(-[0-9a-z]{4}){3}$/;

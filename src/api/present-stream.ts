@@ -10,7 +10,7 @@ import type { Caller } from './authenticate.ts';
 import { presentHealth } from './present-health.ts';
 import type { PlaybackPolicySchema } from './schemas/playback-policy.ts';
 import type { StreamSchema } from './schemas/stream.ts';
-import { newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
+import { mayUseStreamKey, newStreamKeyOf, type StreamKeyField, streamKeyFor } from './stream-key.ts';
 
 /** An object whose optional fields may also be present and undefined, until it is written as JSON. */
 type OrUndefined<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
@@ -19,6 +19,24 @@ const NO_TARGETS = { targets: [] };
 /** Presents a stream to a caller. The stream key is included only if the caller may use it. */
 export function presentStream(stream: Stream, caller: Caller, live: LiveDirectory): Static<typeof StreamSchema> {
   return present(stream, streamKeyFor(caller, stream), live);
+}
+
+/** The JSON of records, with their stream keys and without. */
+const TEXTS = { withKey: new WeakMap<Stream, string>(), withoutKey: new WeakMap<Stream, string>() } as const;
+
+/**
+ * The JSON of {@link presentStream}. While no session of the stream runs on this node, it depends only on the record, which the store gives to
+ * all requests until something is committed. So it is written once for all of them.
+ */
+export function streamJson(stream: Stream, caller: Caller, live: LiveDirectory): string {
+  const write = () => JSON.stringify(presentStream(stream, caller, live));
+  if (live.status(stream.id) !== undefined) return write();
+  const texts = mayUseStreamKey(caller, stream) ? TEXTS.withKey : TEXTS.withoutKey;
+  const known = texts.get(stream);
+  if (known !== undefined) return known;
+  const text = write();
+  texts.set(stream, text);
+  return text;
 }
 
 /** Presents a stream with its stream key to the caller that has just created the stream or the key. */
@@ -38,8 +56,8 @@ export function presentStreamOfEvent(stream: Stream, live: LiveDirectory): Stati
 function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Static<typeof StreamSchema> {
   const status = live.status(stream.id);
   const { creatorId, playbackPolicy } = stream;
-  // JSON leaves out what is undefined. Fields that follow a spread are each defined by a call of V8's runtime once streams differ in their
-  // optional fields, so only the last ones are spread.
+  const { isHealthy, issues, ingestRate, outgoingRate, health } = presentHealth(status, stream);
+  // JSON leaves out what is undefined. Nothing is spread, because V8 defines each spread field by a call of its runtime.
   const fields: OrUndefined<Static<typeof StreamSchema>> = {
     id: stream.id,
     kind: 'stream',
@@ -59,7 +77,11 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
     suspended: stream.suspended,
     record: stream.record,
     multistream: NO_TARGETS,
-    ...presentHealth(status, stream),
+    isHealthy,
+    issues,
+    ingestRate,
+    outgoingRate,
+    health,
   };
   return fields as Static<typeof StreamSchema>;
 }

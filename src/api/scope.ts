@@ -6,9 +6,6 @@ import { isUuid, type UserId } from '#domain/ids.ts';
 import type { Scope } from '#store/page.ts';
 import { type RawQuery, readFlag, readText, refused } from './query.ts';
 
-/** Whether the scope includes what belongs to that user. */
-export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'everyone' || scope === userId;
-
 /**
  * The scope of a request: the caller's own objects or, if an admin sends `userId` or `all`, those of another user or of everybody. Admins
  * must ask for it, so that streams of other people do not appear among their own, and a mistaken id cannot change one.

@@ -2,8 +2,8 @@
  * Decides who may see a stream key. No other file does.
  */
 import type { Stream } from '#domain/stream.ts';
+import { isInScope } from '#store/page.ts';
 import type { Caller } from './authenticate.ts';
-import { isInScope } from './scope.ts';
 
 /** The stream key as a field of an answer, or no field. */
 export interface StreamKeyField {

@@ -8,6 +8,7 @@ import { MillraceError } from '#domain/errors.ts';
 import { newAuditId, newBrowserSessionId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
+import type { Soon } from '#lib/soon.ts';
 import type { TokenBuckets } from '#lib/token-buckets.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Receipt } from '#store/receipt.ts';
@@ -37,7 +38,7 @@ export async function beginSession(
   cookie: Secret,
 ): Promise<OpenBrowserSession> {
   const { store, throttle, clock, signIns, onKeyUse } = options;
-  const attempt = async <Found>(look: () => Promise<Found | undefined>): Promise<Found | undefined> => {
+  const attempt = async <Found>(look: () => Soon<Found | undefined>): Promise<Found | undefined> => {
     const { waitS, found } = await throttle.attempt(request.ip, look);
     if (waitS === 0) return found;
     throw new MillraceError(

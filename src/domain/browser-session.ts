@@ -69,6 +69,8 @@ function mayOnlyRead(key: Pick<ApiKey, 'access'> | undefined): boolean {
   return rules.length > 0 && rules.every(({ methods = [] }) => methods.length === 1 && methods[0] === 'get');
 }
 
+/** What every bearer token begins with. */
+const TOKEN_PREFIX = 'browser.';
 /** The form of a bearer token: the session's id, the end of its life, and a signature. */
 const TOKEN = /^browser\.([0-9a-f-]{36})\.([0-9a-z]{1,11})\.([A-Za-z0-9_-]{43})$/;
 
@@ -87,7 +89,7 @@ export class BrowserTokens {
   /** A token that is valid until `expiresAt`. */
   issue(id: BrowserSessionId, expiresAt: Milliseconds): Secret {
     const contents = `${id}.${expiresAt.toString(36)}`;
-    return new Secret(`browser.${contents}.${this.#sign(contents).toString('base64url')}`);
+    return new Secret(`${TOKEN_PREFIX}${contents}.${this.#sign(contents).toString('base64url')}`);
   }
 
   /** The session that a token belongs to. Undefined when no node issued it, or its time is over. */
@@ -102,7 +104,10 @@ export class BrowserTokens {
   }
 
   #verify(token: Secret): { readonly id: BrowserSessionId; readonly expiresAt: Milliseconds } | undefined {
-    const [, id = '', expiry = '', signature = ''] = TOKEN.exec(token.reveal()) ?? [];
+    const text = token.reveal();
+    // Nearly every other credential is an API key, which is recognized fastest in this way.
+    if (!text.startsWith(TOKEN_PREFIX)) return undefined;
+    const [, id = '', expiry = '', signature = ''] = TOKEN.exec(text) ?? [];
     if (!isUuid(id)) return undefined;
     const given = Buffer.from(signature, 'base64url');
     const right = this.#sign(`${id}.${expiry}`);

@@ -4,6 +4,7 @@
 import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
 import { networkOf } from './network-of.ts';
+import type { Soon } from './soon.ts';
 
 /** How many addresses are remembered. When there are more, the one with the oldest failure is forgotten. */
 const MAX_ADDRESSES = 10_000;
@@ -51,7 +52,7 @@ export class AttemptThrottle {
    * @param look finds what the secret stands for; undefined when it is wrong
    * @throws the errors of `look`, or of the lookup that was waited for. These do not count as failed attempts
    */
-  async attempt<Found>(address: string, look: () => Promise<Found | undefined>): Promise<Attempt<Found>> {
+  async attempt<Found>(address: string, look: () => Soon<Found | undefined>): Promise<Attempt<Found>> {
     const key = networkOf(address);
     for (;;) {
       const underWay = this.#underWay.get(key);

@@ -7,6 +7,9 @@ import type { Milliseconds } from '#lib/units.ts';
 /** The records that a call may see: those of one user, or those of everybody for an admin. */
 export type Scope = UserId | 'everyone';
 
+/** Whether the scope includes what belongs to that user. */
+export const isInScope = (scope: Scope, userId: UserId): boolean => scope === 'everyone' || scope === userId;
+
 /** The end of a list page: the value by which the list is ordered and the id of the last row. */
 export interface PageKey {
   readonly at: Milliseconds;

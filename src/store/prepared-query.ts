@@ -31,7 +31,8 @@ export function prepare<Args extends object, Row>(build: (args: Args) => Compila
   const templates = new Map<string, Template>();
   return (args) => {
     const keys = Object.keys(args);
-    const shape = keys.join();
+    // Most queries have one argument, whose name needs no joining.
+    const shape = keys.length === 1 ? keys[0]! : keys.join();
     let template = templates.get(shape);
     if (template === undefined) {
       template = compile(build, keys);

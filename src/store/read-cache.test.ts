@@ -27,11 +27,20 @@ describe('a read', () => {
     assert.deepEqual([await read('a'), await read('a')], [2, 2]);
   });
 
+  it('is answered at once while its answer is remembered, also when nothing was found', async () => {
+    assert.ok(read('a') instanceof Promise);
+    await read('a');
+    assert.equal(read('a'), 1);
+    const nothing = () => cache.get(query('b'), async () => undefined);
+    await nothing();
+    assert.equal(nothing(), undefined);
+  });
+
   it('shares the answer of an equal read in progress, unless something was committed in between', async () => {
     const answers = [read('a'), read('a')];
     version = 2;
     answers.push(read('a'));
-    assert.deepEqual(await Promise.all(answers), [1, 1, 2]);
+    assert.deepEqual(await Promise.all(answers.map(async (answer) => await answer)), [1, 1, 2]);
     assert.equal(await read('a'), 2);
   });
 
@@ -57,10 +66,7 @@ describe('a read', () => {
 
   it('that failed is repeated', async () => {
     const failure = new Error('away');
-    await assert.rejects(
-      cache.get(query('a'), () => Promise.reject(failure)),
-      failure,
-    );
+    await assert.rejects(async () => await cache.get(query('a'), () => Promise.reject(failure)), failure);
     assert.equal(await read('a'), 1);
   });
 });

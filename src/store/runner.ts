@@ -4,6 +4,8 @@
 import { randomUUID } from 'node:crypto';
 import { MillraceError } from '#domain/errors.ts';
 import type { NodeId } from '#domain/ids.ts';
+import { oncePerRun } from '#lib/once-per-run.ts';
+import type { Soon } from '#lib/soon.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { type StoreAnnouncement, textOfAnnouncement } from './announcement.ts';
 import { type Engine, type FirstRows, type Query, Unchanged, UniqueViolation } from './engine.ts';
@@ -43,8 +45,9 @@ export class Runner {
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.#cache = new ReadCache(() => engine.version());
-    this.#strangersCache = new ReadCache(() => engine.version());
+    const version = oncePerRun(() => engine.version());
+    this.#cache = new ReadCache(version);
+    this.#strangersCache = new ReadCache(version);
     this.#audit = auditQueries(engine.compiler);
     this.#idempotency = idempotencyQueries(engine.compiler);
   }
@@ -70,8 +73,8 @@ export class Runner {
     return (await this.one(query, ({ count }) => count)) ?? 0;
   }
 
-  /** Like `one`, with a cache, for reads at every request. Callers share the record. */
-  cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+  /** Like `one`, with a cache, for reads at every request. Callers share the record, and get it at once while it is remembered. */
+  cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Soon<Item | undefined> {
     return this.#cache.get(query, () => this.one(query, itemOf));
   }
 
@@ -84,7 +87,7 @@ export class Runner {
     query: Query<Row>,
     itemOf: (row: Row) => Item,
     address: string | undefined,
-  ): Promise<Item | undefined> {
+  ): Soon<Item | undefined> {
     return this.#strangersCache.get(query, () => this.#strangers.run(address, () => this.one(query, itemOf)));
   }
 

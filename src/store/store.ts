@@ -34,6 +34,7 @@ import type { SigningKey } from '#domain/signing-key.ts';
 import type { Stream } from '#domain/stream.ts';
 import type { HourOfUsage, UsageSum } from '#domain/usage.ts';
 import type { ApiKey, User } from '#domain/user.ts';
+import type { Soon } from '#lib/soon.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { StoreAnnouncement } from './announcement.ts';
 import type { AssetStore } from './asset-store.ts';
@@ -208,7 +209,7 @@ export interface Store extends AsyncDisposable {
      */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /** The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
-    byHash(secretHash: string, stranger?: string): Promise<{ readonly key: ApiKey; readonly user: User } | undefined>;
+    byHash(secretHash: string, stranger?: string): Soon<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;
     /** The unrevoked keys of a user, newest first. */
@@ -284,7 +285,7 @@ export interface Store extends AsyncDisposable {
      * @throws {MillraceError} `conflict` when the id or playback id is taken, `quota_exceeded`
      */
     create(stream: Stream, receipt: Receipt, limit?: RowLimit): Promise<void>;
-    get(id: StreamId, scope: Scope): Promise<Stream | undefined>;
+    get(id: StreamId, scope: Scope): Soon<Stream | undefined>;
     /** The streams with these ids that exist, in any order. @param of `all` includes deleted streams */
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
     /** Those of the streams with these ids that are suspended, without deleted ones. */

@@ -2,7 +2,8 @@
  * `GET /stream/<id>`.
  */
 import type { ApiRoute } from '#api/api.ts';
-import { presentChildStreams, presentStream } from '#api/present-stream.ts';
+import type { Caller } from '#api/authenticate.ts';
+import { presentChildStreams, streamJson } from '#api/present-stream.ts';
 import { answers } from '#api/schemas/answers.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { streamIdParams } from '#api/schemas/params.ts';
@@ -10,6 +11,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
+import { once } from '#lib/soon.ts';
 
 const schema = {
   operationId: 'getStream',
@@ -25,15 +27,19 @@ const schema = {
 
 /** Answers with a stream or session of the caller. One of another user gets the same answer as one that does not exist. */
 export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
-  api.get('/stream/:id', { schema, onRequest: authenticate }, async (request) => {
-    const { id } = request.params;
-    if (isUuid(id)) {
-      const scope = request.caller.scope;
-      const stream = await store.streams.get(id as StreamId, scope);
-      if (stream) return presentStream(stream, request.caller, live);
-      const session = await store.sessions.get(id as SessionId, scope);
-      if (session) return (await presentChildStreams([session], { store, live }))[0];
-    }
-    throw new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');
+  const sessionWithId = async (id: SessionId, { scope }: Caller) => {
+    const session = await store.sessions.get(id, scope);
+    if (session) return (await presentChildStreams([session], { store, live }))[0];
+    throw notFound();
+  };
+  api.get('/stream/:id', { schema, onRequest: authenticate }, ({ params: { id }, caller }, reply) => {
+    if (!isUuid(id)) throw notFound();
+    return once(store.streams.get(id as StreamId, caller.scope), (stream) => {
+      if (stream === undefined) return sessionWithId(id as SessionId, caller);
+      void reply.type('application/json; charset=utf-8').send(streamJson(stream, caller, live));
+      return undefined;
+    });
   });
 };
+
+const notFound = () => new MillraceError('not_found', 'You have no stream with this id; list yours with GET /stream.');

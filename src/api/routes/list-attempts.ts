@@ -7,11 +7,11 @@ import { answers } from '#api/schemas/answers.ts';
 import { AttemptSchema } from '#api/schemas/attempt.ts';
 import { SCOPE_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
-import { isInScope } from '#api/scope.ts';
 import { REFUSED_ATTEMPTS } from '#domain/attempt.ts';
 import { areOneHost } from '#lib/own-host.ts';
 import { Type } from '#lib/schema.ts';
 import type { RecentAttempt } from '#live/recent-attempts.ts';
+import { isInScope } from '#store/page.ts';
 
 /** Milliseconds for which a caller sees an attempt of an unknown encoder from the caller's own address. */
 const OWN_ADDRESS_MS = 120_000;

@@ -103,7 +103,7 @@ export const streamEvents: ApiRoute = (api, { authenticate, findCredential, stor
     const reading = tail.add(reader);
     const beat = setInterval(() => reader.beat(), BEAT_MS);
     const check = setInterval(() => {
-      findCredential(presented).then(
+      Promise.resolve(findCredential(presented)).then(
         (found) => {
           if (found === undefined || found.user.suspended || found.user.id !== userId) output.end();
           // An admin who is demoted may no longer read the events of others.

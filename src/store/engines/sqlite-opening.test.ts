@@ -47,7 +47,7 @@ describe('beside another process', () => {
     assert.ok(acknowledged.length >= 200);
     await using store = await openIn(dataDir);
     const user = await store.users.byName('someone');
-    const found = await Promise.all(acknowledged.map((id) => store.streams.get(id, user!.id)));
+    const found = await Promise.all(acknowledged.map(async (id) => await store.streams.get(id, user!.id)));
     assert.equal(found.filter((stream) => stream === undefined).length, 0);
   });
 

@@ -5,10 +5,12 @@ import { MillraceError } from '#domain/errors.ts';
 import type { EventType } from '#domain/events.ts';
 import { newEventId, type StreamId, type UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
+import { once } from '#lib/soon.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { Engine, Query } from '#store/engine.ts';
 import { KeyShelves, onEveryShelf } from '#store/key-shelf.ts';
+import { isInScope } from '#store/page.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { assetQueries } from '#store/queries/assets.ts';
 import { eventQueries, reportActivity, rowOfEvent } from '#store/queries/events.ts';
@@ -69,7 +71,10 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
         await runner.change([streams.create(rowOfStream(stream, shelves)), created], [receipt], { taken: TAKEN });
       }),
 
-    get: (id, scope) => runner.cachedOne(streams.get({ id, ...ofScope(scope) }), streamOfRow),
+    get: (id, scope) =>
+      once(runner.cachedOne(streams.get({ id }), streamOfRow), (stream) =>
+        stream !== undefined && isInScope(scope, stream.userId) ? stream : undefined,
+      ),
 
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? streams.getAny(run) : streams.getMany(run), streamOfRow)),
@@ -103,7 +108,8 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
 
     forgetFormerKeys: (before, limit) => runner.changed(streams.forgetFormerKeys({ before, limit })),
 
-    byPlaybackId: (id, address) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
+    byPlaybackId: async (id, address) =>
+      await runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
 
     countOf: countOfUser,
 

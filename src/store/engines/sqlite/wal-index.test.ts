@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { beforeEach, describe, it, type TestContext } from 'node:test';
+import { beforeEach, describe, it, mock, type TestContext } from 'node:test';
 import { WalIndex } from './wal-index.ts';
 
 let folder: string;
@@ -13,7 +13,11 @@ let path: string;
 beforeEach((test) => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-wal-index-'));
   path = join(folder, 'millrace.db');
-  (test as TestContext).after(() => rmSync(folder, { recursive: true, force: true }));
+  mock.timers.enable({ apis: ['setTimeout'] });
+  (test as TestContext).after(() => {
+    mock.timers.reset();
+    rmSync(folder, { recursive: true, force: true });
+  });
 });
 
 function databaseAt(file: string): DatabaseSync {
@@ -23,8 +27,8 @@ function databaseAt(file: string): DatabaseSync {
 }
 
 const insert = (database: DatabaseSync) => database.exec('INSERT INTO number VALUES (1)');
-/** A file that was moved or replaced is noticed in the next turn of the event loop. */
-const nextTurn = () => new Promise(setImmediate);
+/** Lets the time pass after which a file that was moved or replaced is noticed. */
+const nextLook = () => mock.timers.tick(10);
 
 describe('the version of a database', () => {
   it('stays the same while the database is only read, and changes with every commit before the commit is acknowledged', () => {
@@ -62,7 +66,7 @@ describe('the version of a database', () => {
     assert.equal(seen.size, 5);
   });
 
-  it('is unknown while nobody has the database open, and is a new one afterwards', async () => {
+  it('is unknown while nobody has the database open, and is a new one afterwards', () => {
     using index = new WalIndex(path);
     assert.equal(index.version(), undefined);
     const first = databaseAt(path);
@@ -70,19 +74,19 @@ describe('the version of a database', () => {
     assert.equal(typeof before, 'number');
     first.close();
     inAnotherProcess(`database.exec('INSERT INTO number VALUES (1)')`);
-    await nextTurn();
+    nextLook();
     assert.equal(index.version(), undefined);
     // Its log is as empty as that of the first database.
     using _second = databaseAt(path);
     assert.notEqual(index.version(), before);
   });
 
-  it('is unknown while the folder is moved away', async () => {
+  it('is unknown while the folder is moved away', () => {
     using database = databaseAt(path);
     using index = new WalIndex(path);
     index.version();
     renameSync(folder, `${folder}-away`);
-    await nextTurn();
+    nextLook();
     assert.equal(index.version(), undefined);
     renameSync(`${folder}-away`, folder);
     const back = index.version();
@@ -91,13 +95,13 @@ describe('the version of a database', () => {
     assert.notEqual(index.version(), back);
   });
 
-  it('is that of the database that took its place', async () => {
+  it('is that of the database that took its place', () => {
     using _old = databaseAt(path);
     using index = new WalIndex(path);
     const before = index.version();
     for (const file of readdirSync(folder)) rmSync(join(folder, file));
     using other = databaseAt(path);
-    await nextTurn();
+    nextLook();
     const after = index.version();
     assert.notEqual(after, before);
     insert(other);
@@ -105,7 +109,7 @@ describe('the version of a database', () => {
   });
 });
 
-it('never makes SQLite lose its locks', async () => {
+it('never makes SQLite lose its locks', () => {
   using database = databaseAt(path);
   {
     using index = new WalIndex(path);
@@ -114,10 +118,10 @@ it('never makes SQLite lose its locks', async () => {
     // Another file in its place makes it close the index.
     renameSync(path, `${path}-away`);
     writeFileSync(path, '');
-    await nextTurn();
+    nextLook();
     index.version();
     renameSync(`${path}-away`, path);
-    await nextTurn();
+    nextLook();
     index.version();
   }
   assert.throws(() => inAnotherProcess(`database.exec('BEGIN IMMEDIATE')`), /database is locked/);

@@ -17,6 +17,9 @@ const IS_INITIALIZED = 12;
 /** Updating the access time would start a file-system transaction, which may wait for the disk (Linux only). */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOATIME ?? 0);
 
+/** How often it is checked that the file is still the index of the database at the path. */
+const LOOK_EVERY_MS = 10;
+
 /** The index of one database, whose file may appear, disappear and be replaced. */
 export class WalIndex {
   readonly #path: string;
@@ -35,7 +38,7 @@ export class WalIndex {
 
   /**
    * A number that changes whenever anything was committed, or undefined when that is unknown. A commit is noticed at once. A moved or
-   * replaced database is noticed in the next turn of the event loop.
+   * replaced database is noticed within {@link LOOK_EVERY_MS}.
    */
   version(): number | undefined {
     try {
@@ -57,7 +60,7 @@ export class WalIndex {
     this.#letGo();
   }
 
-  /** Checks once a turn that the file is the index of the database at the path. */
+  /** Checks that the file is the index of the database at the path. */
   #look(): void {
     const database = identityOf(this.#path);
     if (database === undefined) throw new DatabaseAway('the database file is gone');
@@ -65,7 +68,7 @@ export class WalIndex {
     this.#file ??= openSync(`${this.#path}-shm`, OPEN_FLAGS);
     this.#database = database;
     this.#isCurrent = true;
-    setImmediate(() => (this.#isCurrent = false));
+    setTimeout(() => (this.#isCurrent = false), LOOK_EVERY_MS).unref();
   }
 
   /** Reads the header. Returns whether there is one. */
