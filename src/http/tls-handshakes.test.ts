@@ -48,14 +48,41 @@ for (const [whose, trustedProxies] of [
 ] as const) {
   test(`handshakes ${whose} are begun one in each turn of the event loop`, async () => {
     const { begun, open } = started(trustedProxies);
-    for (let each = 0; each < 50; each += 1) open('192.0.2.1');
+    for (let each = 0; each < 20; each += 1) open('192.0.2.1');
     for (let turns = 0, before = 0; turns < 100; turns += 1, before = begun.length) {
       await turn();
       assert.ok(begun.length - before <= 1);
     }
-    assert.equal(begun.length, 50);
+    assert.equal(begun.length, 20);
   });
 }
+
+test('a host begins one handshake in 20 ms after the first twenty, and the connections of other hosts and of trusted proxies do not wait', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open } = started(['192.0.2.1']);
+  const sockets = Array.from({ length: 50 }, () => open('198.51.100.1'));
+  await settled();
+  assert.equal(begun.length, 20);
+  const others = ['192.0.2.1', '203.0.113.1'].flatMap((address) => Array.from({ length: 20 }, () => open(address)));
+  await settled();
+  assert.deepEqual(new Set(begun.slice(20)), new Set(others));
+  for (const socket of sockets.slice(20, 30)) socket.destroy();
+  for (let count = 1; count <= 20; count += 1) {
+    await settled();
+    t.mock.timers.tick(20);
+    await settled();
+    assert.equal(begun.length, 60 + count);
+  }
+  assert.deepEqual(begun.slice(60), sockets.slice(30), 'in their order, without those that have disconnected');
+});
+
+test('a host has at most five hundred handshakes that wait', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { open } = started();
+  const sockets = Array.from({ length: 530 }, () => open('192.0.2.1'));
+  await settled();
+  assert.equal(sockets.filter(({ destroyed }) => destroyed).length, 10);
+});
 
 test('hosts take turns: a host with one connection does not wait for a host with many', async () => {
   const { begun, open } = started();
@@ -107,7 +134,7 @@ test('no handshake is begun for a client whose ClientHello comes in too many pie
 
 test('no handshake waits for a client that has disconnected', async () => {
   const { begun, open } = started();
-  for (let each = 0; each < 50; each += 1) open('192.0.2.1').destroy();
+  for (let each = 0; each < 19; each += 1) open('192.0.2.1').destroy();
   const socket = open('192.0.2.1');
   await turn();
   await turn();

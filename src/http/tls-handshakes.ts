@@ -10,10 +10,21 @@ import { TokenBuckets } from '#lib/token-buckets.ts';
 import { isHelloComplete } from './client-hello.ts';
 import { HEADERS_TIMEOUT_MS } from './limits.ts';
 
+const MINUTE_MS = 60_000;
+
 /** The most concurrent handshakes, shared fairly among networks. */
 const MAX_UNDER_WAY = 1000;
 /** New connections of one host in a minute, which may also come at once. Connections are reused, so even a shared address needs few. */
 const PER_MINUTE = 1200;
+/**
+ * Handshakes of one host that begin without waiting. After that, one begins in each pause, and the others wait. A handshake takes almost 1 ms,
+ * so a host that opens hundreds of connections in a second would take half of the event loop's time. With this pause it takes a twentieth, and
+ * 200 viewers who connect through one address at the same moment are all served within four seconds.
+ */
+const AT_ONCE = 20;
+const PAUSE_MS = 20;
+/** The most handshakes of one host that wait, which is as many as begin in 10 s. */
+const MAX_WAITING_OF_HOST = 500;
 /** The most bytes of a ClientHello, and the most pieces in which they may arrive. A browser sends about 1,800 bytes in two pieces. */
 const MAX_HELLO_BYTES = 16_384;
 const MAX_HELLO_PIECES = 16;
@@ -27,14 +38,18 @@ export interface HandshakeOptions {
 
 /**
  * Closes the connections of a TLS server that exceed a limit before their handshake begins. Of the other connections whose ClientHello is
- * complete, one begins its handshake in each turn of the event loop, from each host in turn.
+ * complete, one begins its handshake in each turn of the event loop, from each host in turn. The connections of a host that opens many wait
+ * before they take part in the turns.
  */
 export function limitHandshakes(server: Server, { clock, isTrustedProxy }: HandshakeOptions): void {
   const begin = beginInTurns(server);
+  const pace = beginPaced(begin, clock);
   const underWay = new FairSlots<Socket>(MAX_UNDER_WAY);
   const byPeer = new Map<string, Socket>();
   const opened = new TokenBuckets({ perMinute: PER_MINUTE, clock });
   server.on('connection', (socket: Socket) => {
+    // A listener before this one has refused it.
+    if (socket.destroyed) return;
     socket.on('error', () => {}); // `close` follows
     const { remoteAddress } = socket;
     // The socket of a client that is already gone has no address, and nothing else would close it.
@@ -42,11 +57,12 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
       socket.destroy();
       return;
     }
+    const host = networkOf(remoteAddress);
     if (isTrustedProxy(remoteAddress)) {
-      begin(socket, networkOf(remoteAddress));
+      awaitHello(socket, () => begin(socket, host));
       return;
     }
-    const admission = opened.take(networkOf(remoteAddress)).allowed && underWay.enter(socket, remoteAddress);
+    const admission = opened.take(host).allowed && underWay.enter(socket, remoteAddress);
     if (admission === false || !admission.admitted) {
       socket.destroy();
       return;
@@ -58,7 +74,7 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
       underWay.leave(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     });
-    begin(socket, networkOf(remoteAddress));
+    awaitHello(socket, () => pace(socket, host));
   });
   server.on('secureConnection', (secured: Socket) => {
     const socket = byPeer.get(peerOf(secured));
@@ -66,8 +82,11 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
   });
 }
 
+/** Begins the handshake of a socket from a host, or lets it wait. */
+type Begin = (socket: Socket, host: string) => void;
+
 /** Replaces the listeners that begin the handshakes of a server. @returns a function that begins a handshake when its turn has come */
-function beginInTurns(server: Server): (socket: Socket, network: string) => void {
+function beginInTurns(server: Server): Begin {
   const begins = server.listeners('connection');
   server.removeAllListeners('connection');
   const waiting = new FairQueue<Socket>();
@@ -80,13 +99,39 @@ function beginInTurns(server: Server): (socket: Socket, network: string) => void
     setImmediate(next);
     for (const begin of begins) begin.call(server, socket);
   };
-  return (socket, network) => {
-    awaitHello(socket, () => {
-      waiting.add(network, socket);
-      if (isScheduled) return;
-      isScheduled = true;
-      setImmediate(next);
-    });
+  return (socket, host) => {
+    waiting.add(host, socket);
+    if (isScheduled) return;
+    isScheduled = true;
+    setImmediate(next);
+  };
+}
+
+/** Lets the handshakes of a host wait that has begun many. @param begin begins one whose time has come */
+function beginPaced(begin: Begin, clock: Clock): Begin {
+  const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
+  const waiting = new FairQueue<{ readonly socket: Socket; readonly host: string }>();
+  const beginOneOfEach = () => {
+    for (let hosts = waiting.networks; hosts > 0; hosts -= 1) {
+      const { socket, host } = waiting.take()!;
+      begin(socket, host);
+    }
+    if (waiting.size > 0) setTimeout(beginOneOfEach, PAUSE_MS);
+  };
+  return (socket, host) => {
+    const count = waiting.countOf(host);
+    if (count === 0 && allowance.take(host).allowed) {
+      begin(socket, host);
+      return;
+    }
+    if (count >= MAX_WAITING_OF_HOST) {
+      socket.destroy();
+      return;
+    }
+    if (waiting.size === 0) setTimeout(beginOneOfEach, PAUSE_MS);
+    const item = { socket, host };
+    waiting.add(host, item);
+    socket.once('close', () => waiting.remove(host, item));
   };
 }
 

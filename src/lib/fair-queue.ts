@@ -17,6 +17,16 @@ export class FairQueue<Item> {
     return this.#size;
   }
 
+  /** The number of networks with waiting items. */
+  get networks(): number {
+    return this.#byNetwork.size;
+  }
+
+  /** The number of waiting items of a network. */
+  countOf(network: string): number {
+    return this.#byNetwork.get(network)?.size ?? 0;
+  }
+
   /**
    * Adds an item after the others of its network. An item that waits already keeps its place.
    * @param network the network that it counts for

@@ -475,12 +475,17 @@ it('queries the database again for a key, a stream or events without numbers onl
   setFault(faults, 'crashes', 0);
 
   using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
-  beside.exec("update streams set name = 'renamed'");
+  /** Commits as another process does, between two runs of the code of this one. */
+  const commit = async (sql: string) => {
+    beside.exec(sql);
+    await new Promise(setImmediate);
+  };
+  await commit("update streams set name = 'renamed'");
   assert.equal((await store.streams.get(stream.id, user.id))?.name, 'renamed');
   assert.equal((await store.streams.byPlaybackId(stream.playbackId))?.name, 'renamed');
-  beside.exec('update api_keys set revoked_at = 1');
+  await commit('update api_keys set revoked_at = 1');
   assert.equal(await store.apiKeys.byHash(key.secretHash), undefined);
-  beside.exec('update events set sequence = null');
+  await commit('update events set sequence = null');
   assert.equal(await store.events.areWaiting(), true);
 });
 
