@@ -571,9 +571,13 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     const { page, errors } = watched;
     // It is also too fast, so that the texts that say how long ago something was soon change.
     await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000 + 5 * performance.now(); }');
+    // Events are received only after the refusal, which the page must find by loading once more.
+    const refused = Promise.withResolvers<void>();
+    await page.route('**/event/stream', (route) => refused.promise.then(() => route.continue()));
     await page.goto(url(`/streams/${made.id}/start`));
-    await page.getByText('Waiting for your encoder').first().waitFor();
+    await page.getByText('An attempt that fails is explained here').waitFor();
     await assert.rejects(RtmpClient.publish(server.rtmpPort, made.streamKey), RtmpRefusedError);
+    refused.resolve();
     const spoken = page.locator('main').getByRole('status').getByText('The encoder uses a former key of this stream');
     await spoken.waitFor();
     await page.evaluate(`{

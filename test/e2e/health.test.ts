@@ -51,7 +51,7 @@ suite('the health of a stream', () => {
     // The second keyframe came after 6 s. The clock of the server stands still until everything is measured.
     const live = await waitFor(measured, { what: 'the keyframe interval, and the rendition' });
     assert.equal(live.isHealthy, false);
-    assert.deepEqual(live.issues, ['no keyframe for 4.0 s; set the encoder to 2 s']);
+    assert.deepEqual(live.issues, ['no keyframe for 4.4 s; set the encoder to 2 s']);
     const { encoder, source, renditions, leftOut, transcoder, warnings } = live.health as Health;
     assert.match(encoder ?? '', /^Lavf/);
     assert.deepEqual([source.video?.width, source.video?.height, source.video?.keyframeInterval], [640, 360, 6]);

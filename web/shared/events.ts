@@ -73,7 +73,8 @@ async function read(signal: AbortSignal): Promise<void> {
         return;
       }
       if (response.ok && response.body !== null) {
-        if (eventState.value === 'lost' && lastId === undefined) for (const listener of listeners) listener([]);
+        // What was loaded before the server began to send events may already be old.
+        if (lastId === undefined) for (const listener of listeners) listener([]);
         eventState.value = 'live';
         pauseMs = FIRST_PAUSE_MS;
         const lines = new EventLines();
