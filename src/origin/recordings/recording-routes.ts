@@ -142,6 +142,17 @@ interface Reading extends Opened {
   readonly ticket: string | undefined;
 }
 
+/** A viewer that was counted for its request for a playlist. */
+interface NotedViewer {
+  /** False when the owner's limit of viewers is reached. */
+  readonly isPlaced: boolean;
+  /**
+   * Counts the view of a replay, which the node does that the viewer asks. Called when a multivariant playlist was sent: players load the
+   * others once, and again minutes later when they change the rendition. Does nothing for a viewer who watches already.
+   */
+  readonly countReplay: () => void;
+}
+
 class RecordingAnswers {
   readonly #context: OriginContext;
   readonly #options: RecordingRoutesOptions;
@@ -171,13 +182,14 @@ class RecordingAnswers {
     if (ticket !== undefined && !admission.restricted) throw gone();
     const isPlaylist = file.type === 'multivariant' || file.type === 'playlist';
     const isStart = file.type === 'multivariant';
-    if (isPlaylist && !(await this.#noteViewer(request, found, isStart)) && isStart) {
+    const noted = isPlaylist ? await this.#noteViewer(request, found) : undefined;
+    if (isStart && noted?.isPlaced === false) {
       throw new MillraceError('too_many_viewers', 'This recording has reached its limit of viewers; try again soon.', {
         retryAfterS: 5,
       });
     }
     const isMade = !isPlaylist || parseSpanOf(request) !== undefined;
-    return await this.#read(reply, found, { isMade, isMedia: file.type === 'mp4' }, async (opened) => {
+    const answered = await this.#read(reply, found, { isMade, isMedia: file.type === 'mp4' }, async (opened) => {
       const { recorded } = opened;
       const excerpt = excerptOf(found.asset);
       const urlSpan = parseSpanOf(request);
@@ -186,6 +198,9 @@ class RecordingAnswers {
       const reading = { ...opened, reply, found, excerpt, span, isSpanInUrl, admission, ticket };
       return await this.#sendFile(reading, file, name);
     });
+    // A replay that cannot be read is not watched, however often its player tries again.
+    if (isStart && reply.raw.headersSent && reply.raw.statusCode < 400) noted?.countReplay();
+    return answered;
   }
 
   async media(reply: FastifyReply, { path, proof, rendition, name }: AskedMedia): Promise<FastifyReply> {
@@ -269,12 +284,9 @@ class RecordingAnswers {
 
   /**
    * Counts the sender of a playlist request as a viewer: of the stream while it is recorded, and afterwards of the recording.
-   *
-   * The view of a replay is counted by the node that the viewer asks, when it begins with the multivariant playlist: players load the others
-   * once, and again minutes later when they change the rendition.
-   * @returns false when the owner's limit of viewers is reached
+   * @throws {MillraceError} `store_unavailable`
    */
-  async #noteViewer(request: FastifyRequest, found: FoundRecording, isStart: boolean): Promise<boolean> {
+  async #noteViewer(request: FastifyRequest, found: FoundRecording): Promise<NotedViewer> {
     const { asset, subject, streamPlaybackId, origin } = found;
     const { audience, viewers } = this.#context;
     const isLive = isRunning(found);
@@ -282,12 +294,16 @@ class RecordingAnswers {
     const told = viewers.told(request, subject.playbackId);
     if (told !== undefined) {
       audience.watchedElsewhere(playbackId, isLive ? told : told.map(({ name }) => ({ name, isNew: false })));
-      return true;
+      return { isPlaced: true, countReplay: () => undefined };
     }
-    const atMost = await this.#options.recordings.viewersAtMost(asset.userId);
-    const isCountedHere = isLive ? origin === undefined : isStart;
-    const viewOf = isCountedHere ? streamPlaybackId : undefined;
-    return audience.watched(playbackId, viewers.of(request), { ofUser: asset.userId, atMost }, viewOf);
+    const quota = { ofUser: asset.userId, atMost: await this.#options.recordings.viewersAtMost(asset.userId) };
+    const viewer = viewers.of(request);
+    const isCountedHere = isLive && origin === undefined;
+    const isPlaced = audience.watched(playbackId, viewer, quota, isCountedHere ? streamPlaybackId : undefined);
+    const countReplay = () => {
+      if (!isLive) audience.watched(playbackId, viewer, quota, streamPlaybackId);
+    };
+    return { isPlaced, countReplay };
   }
 
   /**

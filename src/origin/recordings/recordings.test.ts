@@ -246,7 +246,7 @@ async function setUp(
     storyboard: () => VTT,
     sheet: async (_excerpt, index) => (index === 0 ? Buffer.from('sheet') : undefined),
   };
-  const library: Library = {
+  const library: { -readonly [Name in keyof Library]: Library[Name] } = {
     open: async (opened) => (opened === asset.mediaPath && elsewhere === undefined ? recorded : undefined),
   };
   const watched: PlaybackId[] = [];
@@ -347,6 +347,7 @@ async function setUp(
       for (const each of [asset, recording]) Object.assign(each, { phase: 'ready' });
     },
     folder,
+    library,
     calls,
     read,
     lost,
@@ -821,7 +822,31 @@ test('a replay is a view when its multivariant playlist is requested, and no vie
   const { ask, folder, usage, watched, asset } = await setUp(t);
   for (const file of ['index.m3u8', 'source.m3u8', 'source.m3u8']) await ask(`${folder}/${file}`);
   assert.equal(usage.views, 1);
-  assert.deepEqual(watched, Array(3).fill(asset.playbackId));
+  assert.deepEqual(new Set(watched), new Set([asset.playbackId]));
+});
+
+test('a replay that cannot be read is no view, also when another node has it, and one when it can be read again', async (t) => {
+  const there = await setUp(t);
+  const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
+  const { open } = there.library;
+  for (const node of [there, here]) {
+    const index = { url: `${node.folder}/index.m3u8`, localAddress: node === here ? '127.0.0.2' : '127.0.0.3' };
+    for (const [answered, status] of [
+      [async () => undefined, 404],
+      [() => Promise.reject(new MillraceError('recording_unavailable', 'The bucket is away.')), 503],
+    ] as const) {
+      there.library.open = answered;
+      assert.equal((await node.ask(index)).statusCode, status);
+      assert.equal(node.usage.views, 0);
+    }
+    there.library.open = open;
+    assert.equal((await node.ask(index)).statusCode, 200);
+    await waitFor(() => node.usage.views === 1, { what: 'the view' });
+    there.usage.views = 0;
+  }
+  const nowhere = await setUp(t, { asset: there.asset, elsewhere: 'http://127.0.0.1:1' });
+  assert.equal((await nowhere.ask(`${nowhere.folder}/index.m3u8`)).statusCode, 503);
+  assert.equal(nowhere.usage.views, 0);
 });
 
 test('a download that breaks off counts with what was sent of it', async (t) => {
