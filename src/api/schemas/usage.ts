@@ -5,6 +5,9 @@ import { Type } from '#lib/schema.ts';
 import { PLAYBACK_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
+const WATCHED =
+  'Minutes that all viewers watched together, including replays, except for segments of these that a cache in front of the servers or the bucket sent.';
+
 /** The usage of one span of time. */
 export const UsageSumSchema = Type.Object(
   {
@@ -26,7 +29,7 @@ export const UsageSumSchema = Type.Object(
     }),
     watchedMinutes: Type.Number({
       description:
-        'Minutes that all viewers watched together: as long as they were present at the live stream, and what they loaded of recordings and clips. MP4s do not count.',
+        'Minutes that all viewers watched together: as long as they were present at the live stream, and what the servers themselves sent of recordings and clips, without what a cache in front of them or the bucket sent. MP4s do not count.',
     }),
   },
   {
@@ -53,7 +56,7 @@ export const UsageSumSchema = Type.Object(
 export const UsageMetricSchema = Type.Object(
   {
     UserID: Type.String({ format: 'uuid' }),
-    DeliveryUsageMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
+    DeliveryUsageMins: Type.Number({ description: WATCHED }),
     TotalUsageMins: Type.Number({ description: 'Minutes of media of all renditions that were made.' }),
     StorageUsageMins: Type.Optional(
       Type.Number({
@@ -76,7 +79,7 @@ export const ViewershipMetricSchema = Type.Object(
       Type.Integer({ description: `When the span begins, in ${MILLISECONDS}. Present with \`timeStep\`.` }),
     ),
     viewCount: Type.Integer({ description: 'How many viewers began to watch, replays included.' }),
-    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
+    playtimeMins: Type.Number({ description: WATCHED }),
   },
   {
     $id: 'ViewershipMetric',
@@ -89,7 +92,7 @@ export const TotalViewsSchema = Type.Object(
   {
     playbackId: Type.String(),
     viewCount: Type.Integer({ description: 'How many viewers began to watch, replays included.' }),
-    playtimeMins: Type.Number({ description: 'Minutes that all viewers watched together, replays included.' }),
+    playtimeMins: Type.Number({ description: WATCHED }),
   },
   { $id: 'TotalViews', examples: [{ playbackId: PLAYBACK_ID, viewCount: 214, playtimeMins: 7311.2 }] },
 );
