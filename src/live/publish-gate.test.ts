@@ -83,6 +83,8 @@ function setUp(
 
 test('the right key may publish, a wrong one may not', async () => {
   const { publish, metrics, accepted } = setUp();
+  const zero = /millrace_publish_refusals_total\{code="stream_key_invalid"\} 0/;
+  assert.match(await metrics.registry.metrics(), zero, 'the first refusal is an increase');
   assert.equal(await publish(stream.streamKey), 'accepted');
   assert.equal(await publish(newStreamKey()), 'stream_key_invalid');
   assert.deepEqual(accepted, [stream.id]);

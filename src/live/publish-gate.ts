@@ -13,6 +13,7 @@ import {
   type PublishDecision,
   type PublishGate,
   type PublishRequest,
+  REFUSAL_CODES,
   type Refusal,
 } from '#ingest/ingest.ts';
 import type { AttemptThrottle } from '#lib/attempt-throttle.ts';
@@ -54,6 +55,8 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
   const { attempts, clock } = options;
   const starts = new QuotaBuckets(options.clock);
+  // Prometheus does not see the increase from a missing series to the first refusals.
+  for (const code of REFUSAL_CODES) metrics.refusals.inc({ code }, 0);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {
     const { remoteAddress, streamKey } = request;

@@ -327,6 +327,11 @@ test('a held request ends at once when its viewer leaves, and the gauges show it
   assert.equal(await gauge('millrace_held_requests_count'), 0);
 });
 
+test('each reason of refusals is counted from 0, so that the first refusals are an increase', async (t) => {
+  const { metrics } = await originOf(t, ({ waiting }) => pending(waiting.signal));
+  assert.match(await metrics.registry.metrics(), /^millrace_playback_refusals_total\{reason="webhook_failed"\} 0$/m);
+});
+
 test('when the limit of waiting requests is reached, another one is refused, but media that exists is still served', async (t) => {
   const { app, asked, metrics } = await originOf(
     t,

@@ -2,6 +2,7 @@
  * The playback interface, which answers players over HTTP with the media that the live sessions hold in memory.
  */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { REFUSAL_REASONS } from '#domain/playback-policy.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -59,6 +60,8 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
   const viewers = new ViewerNames(cluster?.secret, options.onNode);
   const peers = cluster && (await openPeers(cluster.owners, viewers, options));
   const refusals = new Refusals(options.rights.clock, options.onRefused);
+  // Prometheus does not see the increase from a missing series to the first refusals.
+  for (const reason of REFUSAL_REASONS) options.metrics.playbackRefusals.inc({ reason }, 0);
   const gate = new PlaybackGate({
     ...options.rights,
     live,
