@@ -267,8 +267,10 @@ class RecordingAnswers {
    * @throws {MillraceError} as {@link PlaybackGate.admitTo}, and `playback_unauthorized` when only the owner may watch for now
    */
   async #admit(request: FastifyRequest, found: FoundRecording, ticket: string | undefined): Promise<PlaybackAdmission> {
-    const { gate } = this.#context;
-    const admission = await gate.admitTo(request, found.subject, ticket);
+    const { gate, viewers } = this.#context;
+    // What is wrong with a request that another node has passed on counts against the network of the viewer, not against that node.
+    const address = viewers.addressOf(request, found.subject.playbackId);
+    const admission = await gate.admitTo(request, found.subject, { ticket, address });
     const isOwnersOnly = this.#isForOwner(found);
     if (!isOwnersOnly && (ticket === undefined || admission.restricted)) return admission;
     const owners = await gate.ownersAdmission(request, found.subject, ticket);

@@ -28,6 +28,7 @@ import { systemClock } from '#lib/clock.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Audience, LiveDirectory } from '#live/live.ts';
 import { originPlugin } from '#origin/origin.ts';
+import type { AskReceiver } from '#origin/rights/gate-calls.ts';
 import type { Excerpt, Library, Recorded, VirtualFile } from '#recording/recording.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { signToken, someSigningPair } from '#test/support/playback-rights.ts';
@@ -96,6 +97,8 @@ interface SetUp {
   readonly elsewhere?: string;
   /** The signing key of the owner. By default a new one. */
   readonly signing?: ReturnType<typeof someSigningPair>;
+  /** The receiver of a policy of type `webhook`. By default no call is expected. */
+  readonly askReceiver?: AskReceiver;
 }
 
 const NO_QUOTAS = Object.fromEntries(QUOTA_NAMES.map((name) => [name, 0])) as Quotas;
@@ -134,7 +137,18 @@ function asker(port: number) {
 /** One recording, of four minutes by default, behind the real routes. */
 async function setUp(
   t: TestContext,
-  { policy, asset: change, dvr = 'on', isRunning, mp4 = MP4, lengthS = 240, isOwner, elsewhere, signing }: SetUp = {},
+  {
+    policy,
+    asset: change,
+    dvr = 'on',
+    isRunning,
+    mp4 = MP4,
+    lengthS = 240,
+    isOwner,
+    elsewhere,
+    signing,
+    askReceiver,
+  }: SetUp = {},
 ) {
   const userId = change?.userId ?? newUserId();
   const stream = someStream(userId, { playbackPolicy: policy });
@@ -299,7 +313,7 @@ async function setUp(
       } as never,
       secret: CLUSTER_SECRET,
       clock: systemClock,
-      askReceiver: () => Promise.reject(new Error('no call was expected')),
+      askReceiver: askReceiver ?? (() => Promise.reject(new Error('no call was expected'))),
     },
     onRefused: () => undefined,
     cluster: {
@@ -1008,6 +1022,19 @@ test('an MP4 of another node is charged there to the network of its viewer, whic
     assert.equal(statusCode, 200);
   }
   assert.deepEqual(there.movieAddresses, ['127.0.0.9', '127.0.0.1', '127.0.0.7']);
+});
+
+test('access keys that the node of a recording refuses count against the networks of their viewers, not against other nodes', async (t) => {
+  const policy = { type: 'webhook', webhookId: 'w' } as const;
+  const there = await setUp(t, { policy, askReceiver: async ({ accessKey }) => accessKey === 'paid' });
+  const url = `http://127.0.0.1:${there.port}`;
+  const here = await setUp(t, { policy, asset: there.asset, elsewhere: url, askReceiver: async () => true });
+  const ask = async (accessKey: string, localAddress: string) =>
+    (await here.ask({ url: `${here.folder}/index.m3u8?accessKey=${accessKey}`, localAddress })).statusCode;
+  let status: number | undefined = 401;
+  for (let refused = 0; status === 401 && refused < 1000; refused += 1) status = await ask(`${refused}`, '127.0.0.9');
+  assert.equal(status, 429);
+  assert.equal(await ask('paid', '127.0.0.8'), 200);
 });
 
 test('pages of the asked node may play a recording of another node over plain HTTP, whatever other pages may', async (t) => {

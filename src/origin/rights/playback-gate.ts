@@ -107,24 +107,34 @@ export class PlaybackGate {
   async admit(request: FastifyRequest, playbackId: PlaybackId, ticket?: string): Promise<PlaybackAdmission> {
     const stream = await this.#directory.stream(playbackId);
     if (stream === undefined) throw offline();
-    return await this.admitTo(request, { stream, playbackId, tokensFor: [playbackId], callsFor: playbackId }, ticket);
+    const subject = { stream, playbackId, tokensFor: [playbackId], callsFor: playbackId };
+    return await this.admitTo(request, subject, { ticket });
   }
 
-  /** Admits a request to what the caller has found, or refuses it. @throws {MillraceError} as {@link admit} */
-  async admitTo(request: FastifyRequest, subject: PlaybackSubject, ticket?: string): Promise<PlaybackAdmission> {
+  /**
+   * Admits a request to what the caller has found, or refuses it.
+   * @param from.ticket as in {@link admit}
+   * @param from.address the address of the viewer, whose network wrong tokens and access keys count against. By default that of the sender
+   * @throws {MillraceError} as {@link admit}
+   */
+  async admitTo(
+    request: FastifyRequest,
+    subject: PlaybackSubject,
+    { ticket, address = request.ip }: { readonly ticket?: string | undefined; readonly address?: string } = {},
+  ): Promise<PlaybackAdmission> {
     const { stream } = subject;
     const { playbackPolicy: policy } = stream;
     if (!isRestricted(policy)) return OPEN;
     if (!isAllowedOrigin(policy, pageOriginOf(request))) throw this.#refused(stream, 'origin_not_allowed');
     const ownerToken = this.#ownerTokenOf(request, { ...subject, ticket });
-    if (ownerToken !== undefined) return await this.#admitOwner(ownerToken, { ...subject, policy, ticket });
+    if (ownerToken !== undefined) return await this.#admitOwner(ownerToken, { ...subject, policy, ticket, address });
     switch (policy.type) {
       case 'public':
         return { restricted: true, policy, ticket: undefined };
       case 'jwt':
-        return await this.#admitByToken(request, { ...subject, policy, ticket });
+        return await this.#admitByToken(request, { ...subject, policy, ticket, address });
       case 'webhook':
-        return await this.#admitByWebhook(request, { ...subject, policy, ticket });
+        return await this.#admitByWebhook(request, { ...subject, policy, ticket, address });
     }
   }
 
@@ -210,7 +220,7 @@ export class PlaybackGate {
   }
 
   async #admitByToken(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
-    const { stream, policy, playbackId, tokensFor } = asked;
+    const { stream, policy, playbackId, tokensFor, address } = asked;
     const keys = await this.#directory.keysOf(stream.userId);
     const contents = this.#contentsOf(asked);
     if (contents !== undefined && 'keyId' in contents) {
@@ -228,7 +238,7 @@ export class PlaybackGate {
     }
     const { token } = credentialsOf(request);
     if (token === undefined) throw this.#refused(stream, 'no_credentials');
-    const judging = this.#tokens.judge(token, { playbackIds: tokensFor, keys, address: request.ip });
+    const judging = this.#tokens.judge(token, { playbackIds: tokensFor, keys, address });
     const verdict = await this.#noting(stream, judging);
     if (!verdict.good) throw this.#refused(stream, verdict.fault);
     const { keyId, expiresAtMs } = verdict;
@@ -236,13 +246,13 @@ export class PlaybackGate {
   }
 
   async #admitByWebhook(request: FastifyRequest, asked: Asked): Promise<PlaybackAdmission> {
-    const { stream, policy, playbackId, callsFor } = asked;
+    const { stream, policy, playbackId, callsFor, address } = asked;
     const contents = this.#contentsOf(asked);
     const accessKey =
       contents !== undefined && 'accessKey' in contents ? contents.accessKey : credentialsOf(request).accessKey;
     if (accessKey === undefined) throw this.#refused(stream, 'no_credentials');
     if (accessKey.length > MAX_ACCESS_KEY_LENGTH) throw this.#refused(stream, 'malformed');
-    const asking = this.#calls.allows({ stream, playbackId: callsFor, policy, accessKey }, request.ip);
+    const asking = this.#calls.allows({ stream, playbackId: callsFor, policy, accessKey }, address);
     const isAllowed = await this.#noting(stream, asking);
     if (!isAllowed) throw this.#refused(stream, 'refused_by_webhook');
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { accessKey }) };
@@ -278,6 +288,8 @@ interface Ticketed extends Pick<PlaybackSubject, 'playbackId'> {
 /** A request for a stream with a policy. */
 interface Asked extends PlaybackSubject, Ticketed {
   readonly policy: PlaybackPolicy;
+  /** The address of the viewer. */
+  readonly address: string;
 }
 
 function offline(): MillraceError {
