@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { fastify } from 'fastify';
+import { type FastifyRequest, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { newMediaPath, newNodeId, newPlaybackId, newUserId } from '#domain/ids.ts';
 import { QUOTA_NAMES, type Quotas } from '#domain/quotas.ts';
@@ -19,7 +19,9 @@ import { PUBLIC_STREAMS, somePublicStream } from '#test/support/playback-rights.
 import { someSession, someStream } from '#test/support/sample-records.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { originPlugin } from './origin.ts';
+import { ViewerNames } from './viewer.ts';
 
+const SECRET = new Secret('shared by all nodes');
 const playbackId = newPlaybackId();
 const media = `/hls/${playbackId}/${newMediaPath()}`;
 const PLAYLIST = '#EXTM3U\n'.repeat(20);
@@ -94,7 +96,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     metrics,
     ...PUBLIC_STREAMS,
     cluster: {
-      secret: new Secret('shared by all nodes'),
+      secret: SECRET,
       owners: { store: store as unknown as Store, nodeId: newNodeId(), keptForMs: 48_000, quotas, clock: systemClock },
     },
   });
@@ -159,34 +161,42 @@ test('a node is told about each viewer once, and then every three seconds that i
   };
   const [first] = await tell(1, 'a');
   const [second] = await tell(2, 'b');
-  assert.match(first!, /^\+[\w-]{12}$/);
+  assert.match(first!, /^new [\w-]{12}$/);
   assert.notEqual(first, second);
-  assert.deepEqual(await tell(3, 'a'), ['']);
+  assert.deepEqual(await tell(3, 'a'), []);
   time.now = 3000;
-  assert.deepEqual(await tell(4, 'a'), [first!.slice(1)]);
+  assert.deepEqual(await tell(4, 'a'), [first!.slice('new '.length)]);
 });
 
-test('a viewer whom a node was told about is new again when that node has refused or not answered', async (t) => {
-  let isGone = true;
-  const { app, asked, time } = await setUp(t, ({ response, answer }) => {
-    if (isGone) response.writeHead(404).end();
-    else answer();
+for (const [what, status, refusal, isCounted] of [
+  ['a viewer whom a node was told about is new again when that node has refused', 404, 'not_found', false],
+  ['a viewer who waited in vain for the publisher has been counted', 503, 'playlist_timeout', true],
+] as const) {
+  test(what, async (t) => {
+    let isRefusing = true;
+    const { app, asked, time } = await setUp(t, ({ response, answer }) => {
+      if (isRefusing) response.writeHead(status).end(JSON.stringify({ errors: ['No.'], code: refusal }));
+      else answer();
+    });
+    const list = `${media}/source.m3u8`;
+    const told: string[] = [];
+    for (const [msn, now] of [0, 3000, 6000].entries()) {
+      time.now = now;
+      if (msn === 1) isRefusing = false;
+      await app.inject(`${list}?_HLS_msn=${msn}`);
+      told.push(...toldIn(asked.at(-1)!));
+    }
+    const [first] = told;
+    const counted = first!.slice('new '.length);
+    assert.deepEqual(told, [first, isCounted ? counted : first, counted]);
   });
-  const list = `${media}/source.m3u8`;
-  const told: (string | undefined)[] = [];
-  for (const [msn, now] of [0, 3000, 6000].entries()) {
-    time.now = now;
-    if (msn === 1) isGone = false;
-    await app.inject(`${list}?_HLS_msn=${msn}`);
-    told.push(...toldIn(asked.at(-1)!));
-  }
-  const [first] = told;
-  assert.deepEqual(told, [first, first, first!.slice(1)]);
-});
+}
 
-/** The names of viewers in a request to the owner. */
+/** The viewers named in a request to the owner, marked when their views have not been counted. */
 function toldIn({ headers }: Asked): string[] {
-  return String(headers['x-millrace-viewers']).split('.')[0]!.split(',');
+  const request = { headers } as FastifyRequest;
+  const told = new ViewerNames(SECRET).told(request, playbackId) ?? [];
+  return told.map(({ name, isNew }) => (isNew ? `new ${name}` : name));
 }
 
 test('when the node of a stream dies, all waiting viewers are told to try again, and the next request asks the node again', async (t) => {

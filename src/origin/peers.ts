@@ -86,8 +86,9 @@ export class Peers implements AsyncDisposable {
       const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, reports) };
       try {
         const answer = await receive(await this.#client.get(origin, url, { headers, signal }), keptForMs);
-        // A node that refuses may not have the stream any more, and may not have counted anybody.
-        if (answer.status === 200) audience.reported(playbackId, reports);
+        // It counts viewers before they wait for the publisher. A node that refuses otherwise may not have counted anybody.
+        const isCounted = answer.status === 200 || answer.refusal?.code === 'playlist_timeout';
+        if (isCounted) audience.reported(playbackId, reports);
         return answer;
       } catch (error) {
         if (error instanceof MillraceError && error.code === 'node_unreachable' && !signal.aborted) {

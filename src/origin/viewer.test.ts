@@ -20,6 +20,21 @@ test('a request whose header only a node can have made is reported as that of a 
   assert.deepEqual(asked, [ofNode]);
 });
 
+test('a node of an earlier version reads the names of viewers, and all that it names are new', () => {
+  const secret = new Secret('shared by all nodes');
+  const viewers = new ViewerNames(secret);
+  const { [VIEWERS_HEADER]: header } = viewers.header('stream', [
+    { name: 'bob', isNew: false },
+    { name: 'ann', isNew: true },
+  ]);
+  assert.match(header!, /^ann,bob\.[\w-]{43}$/);
+  const earlier = { headers: { [VIEWERS_HEADER]: header } } as unknown as FastifyRequest;
+  assert.deepEqual(viewers.told(earlier, 'stream'), [
+    { name: 'ann', isNew: true },
+    { name: 'bob', isNew: true },
+  ]);
+});
+
 test('an address that a request names for a viewer counts only when a node made the request', () => {
   const secret = new Secret('shared by all nodes');
   const viewers = new ViewerNames(secret);

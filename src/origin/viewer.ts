@@ -7,16 +7,17 @@ import type { FastifyRequest } from 'fastify';
 import type { Secret } from '#domain/secret.ts';
 import type { ReportedViewer, Viewer } from '#live/viewers.ts';
 
-/**
- * The header that carries names of viewers, separated by commas, and the proof that a node made it. A `+` before a name says that the view
- * of this viewer has not been counted yet.
- */
+/** The header that carries names of viewers, separated by commas, and the proof that a node made it. */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
+/**
+ * The header that says how many of these names, the first ones, are of viewers whose views have not been counted yet. Absent when all are.
+ * It is a header of its own, because nodes of earlier versions neither send nor understand it. It counts only beside
+ * {@link VIEWERS_HEADER}.
+ */
+const NEW_VIEWERS_HEADER = 'x-millrace-new-viewers';
 /** The header with the address of the one viewer for whom a node passes a request on. It counts only beside {@link VIEWERS_HEADER}. */
 const ADDRESS_HEADER = 'x-millrace-viewer-address';
 
-/** Precedes the names of viewers whose views have not been counted yet. */
-const NEW = '+';
 /** Longer user agents are truncated, because the client chooses them. */
 const MAX_USER_AGENT_LENGTH = 200;
 /**
@@ -53,31 +54,37 @@ export class ViewerNames {
     const header = request.headers[VIEWERS_HEADER];
     if (this.#secret === undefined || typeof header !== 'string') return undefined;
     if (!this.#told.has(request)) {
-      const viewers = this.#read(header, playbackId, this.#secret);
+      const names = this.#read(header, playbackId, this.#secret);
+      const newOnes = Number(request.headers[NEW_VIEWERS_HEADER] ?? Number.POSITIVE_INFINITY);
+      const viewers = names?.map((name, index) => ({ name, isNew: index < newOnes }));
       this.#told.set(request, viewers);
       if (viewers !== undefined) this.#onNode?.(request);
     }
     return this.#told.get(request);
   }
 
-  #read(header: string, playbackId: string, secret: Secret): readonly ReportedViewer[] | undefined {
+  #read(header: string, playbackId: string, secret: Secret): readonly string[] | undefined {
     const [names = ''] = header.split('.', 1);
     const expected = Buffer.from(this.#sign(playbackId, names, secret));
     const given = Buffer.from(header);
     if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
-    return names === '' ? [] : names.split(',').map(readViewer);
+    return names === '' ? [] : names.split(',');
   }
 
-  /** The header that names these viewers to another node. */
+  /** The headers that name these viewers to another node. */
   header(playbackId: string, viewers: readonly ReportedViewer[]): Readonly<Record<string, string>> {
     if (this.#secret === undefined) return {};
-    const names = viewers.map(({ name, isNew }) => (isNew ? `${NEW}${name}` : name));
-    return { [VIEWERS_HEADER]: this.#sign(playbackId, names.join(','), this.#secret) };
+    const newOnes = viewers.filter(({ isNew }) => isNew);
+    const counted = viewers.filter(({ isNew }) => !isNew);
+    const names = [...newOnes, ...counted].map(({ name }) => name).join(',');
+    const named = { [VIEWERS_HEADER]: this.#sign(playbackId, names, this.#secret) };
+    return counted.length === 0 ? named : { ...named, [NEW_VIEWERS_HEADER]: String(newOnes.length) };
   }
 
   /** The headers with which a viewer's request is passed on to another node: they name the viewer and its address. */
   passingOn(request: FastifyRequest, playbackId: string): Readonly<Record<string, string>> {
-    // The other node, which never hands the recording over, counts the view of a viewer that it does not know.
+    // The other node counts the view of a viewer that it does not know. In the seconds in which a recording is still being ended there and
+    // the stream already runs here, this node may have counted it, too.
     const { name } = this.of(request);
     return { ...this.header(playbackId, [{ name, isNew: true }]), [ADDRESS_HEADER]: request.ip };
   }
@@ -93,6 +100,3 @@ export class ViewerNames {
     return `${names}.${createHmac('sha256', secret.reveal()).update(`${playbackId} ${names}`).digest('base64url')}`;
   }
 }
-
-const readViewer = (text: string): ReportedViewer =>
-  text.startsWith(NEW) ? { name: text.slice(NEW.length), isNew: true } : { name: text, isNew: false };
