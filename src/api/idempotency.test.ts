@@ -36,9 +36,10 @@ function setUp() {
   const api = fastify();
   const [ann, bob, admin] = [newUserId(), newUserId(), newUserId()];
   const users = { ann, bob, admin };
+  const admins = new Set([admin]);
   api.addHook('onRequest', (request, _reply, done) => {
     const userId = users[request.headers.authorization!.slice('Bearer '.length) as keyof typeof users];
-    const caller = { userId, keyId: userId, keyName: 'key', at: ms(time.now), isAdmin: userId === admin };
+    const caller = { userId, keyId: userId, keyName: 'key', at: ms(time.now), isAdmin: admins.has(userId) };
     Object.assign(request, { caller });
     done();
   });
@@ -70,7 +71,7 @@ function setUp() {
     }
     return 2 * ROOM_KIB;
   };
-  return { time, stored, post, fill };
+  return { time, stored, post, fill, demote: () => admins.clear() };
 }
 
 for (const [what, size, atMost] of [
@@ -100,4 +101,12 @@ test('requests that store nothing and repeats take no room', async () => {
     assert.equal((await post('ann', 'the same', 1)).isReplayed, count > 0);
   }
   assert.equal(await fill('ann', 1), ROOM_KIB - 1);
+});
+
+test('what a user stored as an admin takes no room when they are no admin any more', async () => {
+  const { post, fill, demote } = setUp();
+  assert.equal(await fill('admin', LARGE.length), 2 * ROOM_KIB);
+  assert.equal((await post('admin', 'refused')).statusCode, 409);
+  demote();
+  assert.equal(await fill('admin', 1), ROOM_KIB);
 });

@@ -24,7 +24,7 @@ export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
   /** Whether an answer was sealed, to be stored together with the change. */
   isSealed: boolean;
-  /** The room that the answer takes in the database, as counted by {@link StoredAnswers}. */
+  /** The room of the user that the answer takes in the database, as counted by {@link StoredAnswers}. 0 for admins, who have no limit. */
   kib: number;
   /** Encrypts the answer, so that only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
@@ -117,11 +117,11 @@ async function begin(
       const claimed: ClaimedRequest = {
         claim,
         isSealed: false,
-        kib: 1,
+        kib: isAdmin ? 0 : 1,
         seal({ status, body }) {
           claimed.isSealed = true;
           const sealed = sealAnswer({ status, text: JSON.stringify(body) }, keys);
-          claimed.kib = answers.grow(userId, sealed);
+          if (!isAdmin) claimed.kib = answers.grow(userId, sealed);
           return sealed;
         },
       };
@@ -164,7 +164,7 @@ async function claimWithin({ claims, answers }: Admission, claim: IdempotencyCla
     if (known !== undefined) return known;
     throw new MillraceError(
       'too_many_requests',
-      'Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; wait as long as Retry-After says, or send the request without the header.',
+      `Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; try again in ${retryAfterS} s.`,
       { retryAfterS },
     );
   }

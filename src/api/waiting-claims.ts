@@ -7,6 +7,7 @@ import type { Store } from '#store/store.ts';
 
 /** The time without an answer after which a claim no longer holds, because its process is taken for dead. */
 const PENDING_MS = 60_000;
+const TIMES = { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS };
 /** How long a repeat waits in growing pauses, and how many repeats may wait at one time. Others are refused and may try again. */
 const MAX_WAIT_MS = 10_000;
 const FIRST_PAUSE_MS = 20;
@@ -41,12 +42,12 @@ export class WaitingClaims {
     }
   }
 
-  /** Looks up what is known of the request without claiming it. Undefined when it has not been claimed yet, or too long ago. */
+  /** Looks up what is known of the request without claiming it. Undefined when it can be claimed. */
   async known(claim: IdempotencyClaim): Promise<IdempotencyState | undefined> {
-    return await this.#store.idempotency.known(claim, { keepMs: ANSWERS_KEPT_MS });
+    return await this.#store.idempotency.known(claim, TIMES);
   }
 
   #ask(claim: IdempotencyClaim): Promise<IdempotencyState> {
-    return this.#store.idempotency.claim(claim, { pendingMs: PENDING_MS, keepMs: ANSWERS_KEPT_MS });
+    return this.#store.idempotency.claim(claim, TIMES);
   }
 }

@@ -488,8 +488,11 @@ export interface Store extends AsyncDisposable {
       claim: IdempotencyClaim,
       options: { readonly pendingMs: number; readonly keepMs: number },
     ): Promise<IdempotencyState>;
-    /** The state of a request without claiming it. Undefined when it has not been claimed yet, or longer than `keepMs` ago. */
-    known(claim: IdempotencyClaim, options: { readonly keepMs: number }): Promise<IdempotencyState | undefined>;
+    /** The state of a request without claiming it. Undefined when {@link claim} would claim it. */
+    known(
+      claim: IdempotencyClaim,
+      options: { readonly pendingMs: number; readonly keepMs: number },
+    ): Promise<IdempotencyState | undefined>;
     /** Releases the claim of a request that was refused and changed nothing, so that a repeat is carried out anew. */
     release(claim: IdempotencyClaim): Promise<void>;
     /** Deletes answers older than a time, at most `limit` at once. Returns how many. */

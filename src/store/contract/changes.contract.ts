@@ -474,12 +474,12 @@ function repeats(fixture: Fixture): void {
     assert.deepEqual(await claim({ bodyHash: 'another' }), { state: 'other_body' });
   });
 
-  it('tells the state of a request without claiming it, for as long as answers are kept', async () => {
-    const known = (change: Partial<IdempotencyClaim> = {}) =>
-      fixture.store.idempotency.known(claimOf(change), { keepMs: times.keepMs });
+  it('tells the state of a request without claiming it, for as long as its claim holds or its answer is kept', async () => {
+    const known = (change: Partial<IdempotencyClaim> = {}) => fixture.store.idempotency.known(claimOf(change), times);
     assert.equal(await known(), undefined);
     assert.deepEqual(await claim(), { state: 'claimed' });
-    assert.deepEqual(await known(), { state: 'pending' });
+    assert.deepEqual(await known({ at: ms(1_000_999) }), { state: 'pending' });
+    assert.equal(await known({ at: ms(1_001_000) }), undefined);
     await createAnswering().done;
     assert.deepEqual(await known({ at: ms(1_099_999) }), { state: 'answered', sealed: 'an answer' });
     assert.deepEqual(await known({ bodyHash: 'another' }), { state: 'other_body' });

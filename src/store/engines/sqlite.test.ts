@@ -738,7 +738,7 @@ it('no query reads or sorts a whole table', async () => {
         await store.streams.change(stream.id, user.id, { name: 'y' }, answering);
         await store.idempotency.claim({ ...claim, at: ms(0) }, { pendingMs: 1, keepMs: 1 });
       },
-      known: () => store.idempotency.known(claim, { keepMs: 1 }),
+      known: () => store.idempotency.known(claim, { pendingMs: 1, keepMs: 1 }),
       release: () => store.idempotency.release(claim),
       deleteOlder: () => store.idempotency.deleteOlder(ms(1), 5),
     },

@@ -31,11 +31,12 @@ export function idempotencyRecords(runner: Runner, { compiler }: Engine): Store[
       return state ?? { state: 'pending' };
     },
 
-    async known(claim, { keepMs }) {
+    async known(claim, { pendingMs, keepMs }) {
       const { claimed_at: _, ...request } = keyOfClaim(claim);
-      return await runner.one(idempotency.get(request), (row) =>
-        row.claimed_at > claim.at - keepMs ? stateOf(row, claim) : undefined,
-      );
+      return await runner.one(idempotency.get(request), (row) => {
+        const heldForMs = row.answer === null ? pendingMs : keepMs;
+        return row.claimed_at > claim.at - heldForMs ? stateOf(row, claim) : undefined;
+      });
     },
 
     async release(claim) {
