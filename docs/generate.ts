@@ -44,7 +44,7 @@ const ERROR_MEANINGS: Record<ErrorCode, string> = {
   not_recorded: 'The stream or session of the requested clip was not recorded.',
   idempotency_key_reused: 'The same `Idempotency-Key` was used for another request, or with another API key.',
   too_many_requests:
-    'The API key, or all keys of its user together, made too many requests in a minute; `Retry-After` says when to try again.',
+    'The API key, or all keys of its user together, made too many requests or sign-ins in a minute, or too many answers are stored for its requests with an `Idempotency-Key`. The error text says which, and `Retry-After` when to try again.',
   too_many_terminates: 'The stream was terminated less than 5 s ago.',
   too_many_attempts: 'Too many wrong keys came from this address; `Retry-After` says when to try again.',
   headers_too_large: 'The headers are larger than the server accepts.',

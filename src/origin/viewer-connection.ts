@@ -34,8 +34,7 @@ export const pipelineOf = (response: ServerResponse): Socket | undefined =>
  * Writes a body and ends the response.
  * @param pieces the body in order, copied only by encryption
  * @param onSent called with a number of bytes when they were sent: after each slice, or at the end of a body that is not sliced. Of an
- *   unsliced body that breaks off, nothing counts.
- *   If it is sent as a whole, it does not count
+ *   unsliced body that breaks off, nothing counts
  */
 export function writeBody(
   response: ServerResponse,

@@ -223,8 +223,8 @@ export interface Store extends AsyncDisposable {
     /** All keys, revoked ones included, oldest first. For the command line. */
     list(): Promise<readonly (ApiKey & { readonly userName: string })[]>;
     /**
-     * Revokes a key, forgets its access rules, and ends the browser sessions that began with it. Of the user's revoked keys, only the newest {@link REVOKED_KEYS_KEPT} are kept. Returns
-     * whether there was such an unrevoked key.
+     * Revokes a key, forgets its access rules, and ends the browser sessions that began with it. Of the user's revoked keys, only the newest
+     * {@link REVOKED_KEYS_KEPT} are kept. Returns whether there was such an unrevoked key.
      */
     revoke(id: ApiKeyId, scope: Scope, receipt: Receipt): Promise<boolean>;
     /** Stores when keys were last used. A time is never set back. */
