@@ -6,7 +6,7 @@ import { LOGGED_REQUEST_BYTES } from '#domain/webhook.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
 import { bindable } from '#store/engines/bindable.ts';
-import { rowOfLog } from '#store/queries/webhooks.ts';
+import { rowOfLog } from '#store/queries/webhook-log.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
 import { Deliverer } from './deliverer.ts';

@@ -1,32 +1,23 @@
 /**
- * Queries on webhooks, their deliveries and their log.
+ * Queries on webhooks, their subscriptions and their leases.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
-import type { DisabledReason, EventType, WebhookEventType } from '#domain/events.ts';
-import type { UserId, WebhookId, WebhookLogId } from '#domain/ids.ts';
+import type { DisabledReason, WebhookEventType } from '#domain/events.ts';
+import type { UserId, WebhookId } from '#domain/ids.ts';
 import { Secret } from '#domain/secret.ts';
-import type { PreviousSecret, Webhook, WebhookDelivery, WebhookFailure, WebhookLog } from '#domain/webhook.ts';
+import type { PreviousSecret, Webhook, WebhookFailure } from '#domain/webhook.ts';
 import type { Milliseconds } from '#lib/units.ts';
-import type {
-  Database,
-  EventsTable,
-  WebhookDeliveriesTable,
-  WebhookEventsTable,
-  WebhookLogTable,
-  WebhooksTable,
-} from '#store/database.ts';
+import type { Database, WebhookEventsTable, WebhooksTable } from '#store/database.ts';
 import { prepare } from '#store/prepared-query.ts';
-import type { StoredDelivery, WebhookChange } from '#store/webhook-store.ts';
+import type { WebhookChange } from '#store/webhook-store.ts';
 import { countUpTo } from './count-up-to.ts';
-import { eventOfRow } from './events.ts';
-import { is, newestFirst, ofUser, type PageArgs } from './lists.ts';
+import { newestFirst, ofUser, type PageArgs } from './lists.ts';
 
 /** The row of a webhook without the columns of its deliveries. */
 export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
 
 type OfScope = { readonly user_id?: UserId };
 type Id = Pick<WebhooksTable, 'id'>;
-type DeliveryKey = Pick<WebhookDeliveriesTable, 'webhook_id' | 'sequence'>;
 
 const COLUMNS = [
   'id',
@@ -52,12 +43,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   const free = sql<boolean>`leased_until <= ${now}`;
   const isDue = sql<boolean>`due_at <= ${now}`;
   const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
-  const isDead = sql<boolean>`webhook_deliveries.state = 'dead'`;
-  const withEvents = db
-    .selectFrom('webhook_deliveries')
-    .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
-    .selectAll('webhook_deliveries')
-    .select(['events.id as event_id', 'events.type', 'events.stream_id']);
 
   return {
     create: prepare((row: WebhookRow) => db.insertInto('webhooks').values(row)),
@@ -110,19 +95,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .insertInto('deleted_webhooks')
         .values(args)
         .onConflict((conflict) => conflict.doNothing()),
-    ),
-    deleteDeliveriesOfDeleted: prepare((args: { limit: number }) =>
-      db.deleteFrom('webhook_deliveries').where(
-        sql<boolean>`(webhook_id, sequence) in (select deliveries.webhook_id, deliveries.sequence
-            from deleted_webhooks cross join webhook_deliveries as deliveries
-            where deliveries.webhook_id = deleted_webhooks.id limit ${args.limit})`,
-      ),
-    ),
-    deleteLogOfDeleted: prepare((args: { limit: number }) =>
-      db.deleteFrom('webhook_log').where(
-        sql<boolean>`id in (select entries.id from deleted_webhooks cross join webhook_log as entries
-            where entries.webhook_id = deleted_webhooks.id limit ${args.limit})`,
-      ),
     ),
     /** Forgets the deleted webhooks of which nothing is left. */
     forgetDeleted: prepare((args: { limit: number }) =>
@@ -198,56 +170,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('due_at', 'is not', null),
     ),
 
-    /** The due deliveries of a webhook, beginning with the one that has waited longest. */
-    due: prepare((args: { webhook_id: WebhookId; limit: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
-        .select([
-          'webhook_deliveries.attempts',
-          'webhook_deliveries.created_at',
-          'events.id',
-          'events.type',
-          'events.at',
-          'events.user_id',
-          'events.stream_id',
-          'events.session_id',
-          'events.payload',
-          'events.sequence',
-          'events.recorded_at',
-        ])
-        .select(sql<number>`${now} - webhook_deliveries.created_at`.as('age_ms'))
-        .where('webhook_id', '=', args.webhook_id)
-        .where(isPending)
-        .where(sql<boolean>`next_at <= ${now}`)
-        .orderBy('next_at')
-        .orderBy('webhook_deliveries.sequence')
-        .limit(args.limit),
-    ),
-
-    delivered: prepare((args: DeliveryKey) =>
-      db
-        .deleteFrom('webhook_deliveries')
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', '=', args.sequence),
-    ),
-
-    retry: prepare((args: DeliveryKey & { delay_ms: number }) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set((eb) => ({ attempts: eb('attempts', '+', sql.lit(1)), next_at: inMs(args.delay_ms) }))
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', '=', args.sequence),
-    ),
-
-    giveUp: prepare((args: DeliveryKey) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set((eb) => ({ attempts: eb('attempts', '+', sql.lit(1)), state: sql.lit('dead' as const) }))
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', '=', args.sequence),
-    ),
-
     triggered: prepare(({ id, ...status }: Id & Partial<Pick<WebhooksTable, 'last_triggered_at' | 'last_failure'>>) =>
       db.updateTable('webhooks').set(status).where('id', '=', id),
     ),
@@ -260,27 +182,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('id', '=', args.id)
         .where('url', '=', args.url)
         .where('disabled_at', 'is', null),
-    ),
-
-    /** Gives up the pending deliveries that are due first, while the webhook is disabled by the server. */
-    giveUpSome: prepare((args: { webhook_id: WebhookId; limit: number }) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set({ state: sql.lit('dead' as const) })
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', 'in', (eb) =>
-          eb
-            .selectFrom('webhook_deliveries')
-            .select('sequence')
-            .where('webhook_id', '=', args.webhook_id)
-            .where(isPending)
-            .orderBy('next_at')
-            .orderBy('sequence')
-            .limit(args.limit),
-        )
-        .where(
-          sql<boolean>`exists (select 1 from webhooks where id = ${args.webhook_id} and disabled_reason <> 'user')`,
-        ),
     ),
 
     /** Requests that the failed deliveries of events numbered at or after a time become due again. `makeDue` carries it out. */
@@ -296,29 +197,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('id', '=', args.id);
     }),
 
-    /** The number of the event of one delivery: the one that comes after the first `skip` deliveries of events after `after`. */
-    nthAfter: prepare((args: { webhook_id: WebhookId; after: number; skip: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', '>', args.after)
-        .orderBy('sequence')
-        .limit(sql.lit(1))
-        .offset(args.skip),
-    ),
-
-    /** Makes the failed deliveries of events after `after` and up to `until` due again. */
-    makeDue: prepare(({ webhook_id, after, ...to }: { webhook_id: WebhookId; after: number; until?: number }) => {
-      const update = db
-        .updateTable('webhook_deliveries')
-        .set({ state: sql.lit('pending' as const), attempts: sql.lit(0), next_at: now, created_at: now })
-        .where('webhook_id', '=', webhook_id)
-        .where(sql<boolean>`(state = 'dead' or attempts > 0)`)
-        .where('sequence', '>', after);
-      return 'until' in to ? update.where('sequence', '<=', to.until!) : update;
-    }),
-
     /** Notes how far a webhook is with sending again, unless that changed in the meantime. */
     resentUpTo: prepare((args: Id & { after: number; until: number | null }) =>
       db
@@ -332,50 +210,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
       db.updateTable('webhooks').set({ due_at: now }).where('id', '=', args.id).where('disabled_at', 'is', null),
     ),
 
-    deliveries: prepare(
-      ({ limit, ...args }: { webhook_id: WebhookId; state?: string; before?: number; limit: number }) => {
-        const page = withEvents
-          .where('webhook_id', '=', args.webhook_id)
-          .orderBy('webhook_deliveries.sequence', 'desc')
-          .limit(limit);
-        const inState = 'state' in args ? page.where(sql<boolean>`webhook_deliveries.state = ${args.state}`) : page;
-        return 'before' in args ? inState.where('webhook_deliveries.sequence', '<', args.before) : inState;
-      },
-    ),
-
-    /** Gives up deliveries that were created before a time. */
-    expire: prepare((args: { before: Milliseconds; limit: number }) =>
-      db
-        .updateTable('webhook_deliveries')
-        .set({ state: sql.lit('dead' as const) })
-        .where(
-          sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
-            where state = 'pending' and created_at < ${args.before} order by created_at limit ${args.limit})`,
-        ),
-    ),
-
-    /** Deletes deliveries that were given up and that were created before a time. */
-    deleteDead: prepare((args: { before: Milliseconds; limit: number }) =>
-      db.deleteFrom('webhook_deliveries').where(
-        sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
-            where state = 'dead' and created_at < ${args.before} order by created_at limit ${args.limit})`,
-      ),
-    ),
-
-    /**
-     * Deletes deliveries of events that have been deleted, for webhooks with waiting deliveries. Events are deleted in the order of their
-     * numbers.
-     */
-    deleteWithoutEvent: prepare((args: { limit: number }) =>
-      db.deleteFrom('webhook_deliveries').where(
-        sql<boolean>`(webhook_id, sequence) in (select deliveries.webhook_id, deliveries.sequence
-            from webhooks cross join webhook_deliveries as deliveries
-            where webhooks.due_at is not null and deliveries.webhook_id = webhooks.id and deliveries.sequence < coalesce(
-              (select min(sequence) from events where sequence is not null), (select last + 1 from event_sequence))
-            limit ${args.limit})`,
-      ),
-    ),
-
     /** Webhooks with pending deliveries. */
     waiting: prepare((args: { after: string; limit: number }) =>
       db
@@ -385,87 +219,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
         .where('id', '>', args.after as WebhookId)
         .orderBy('id')
         .limit(args.limit),
-    ),
-
-    /** Returns a row when more than `count` deliveries of a webhook wait. */
-    hasMoreWaiting: prepare((args: { webhook_id: WebhookId; count: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
-        .where(isPending)
-        .orderBy('next_at')
-        .orderBy('sequence')
-        .limit(sql.lit(1))
-        .offset(args.count),
-    ),
-
-    /** The number of the latest event whose delivery to a webhook was given up, after the `kept` latest such events are left out. */
-    deadBeyond: prepare((args: { webhook_id: WebhookId; kept: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
-        .where(isDead)
-        .orderBy('sequence', 'desc')
-        .limit(sql.lit(1))
-        .offset(args.kept),
-    ),
-
-    /** Deletes deliveries of a webhook that were given up, of events up to a number, the oldest first. */
-    deleteDeadUpTo: prepare((args: { webhook_id: WebhookId; sequence: number; limit: number }) =>
-      db
-        .deleteFrom('webhook_deliveries')
-        .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', 'in', (eb) =>
-          eb
-            .selectFrom('webhook_deliveries')
-            .select('sequence')
-            .where('webhook_id', '=', args.webhook_id)
-            .where(isDead)
-            .where('sequence', '<=', args.sequence)
-            .orderBy('sequence')
-            .limit(args.limit),
-        ),
-    ),
-
-    log: prepare((row: WebhookLogTable) => db.insertInto('webhook_log').values(row)),
-
-    /** Deletes entries of a webhook's log that are older than the `kept` latest ones, the oldest first. */
-    trimLog: prepare((args: { webhook_id: WebhookId; kept: number; limit: number }) => {
-      const log = db.selectFrom('webhook_log').where('webhook_id', '=', args.webhook_id);
-      const oldestKept = log
-        .select(['at', 'id'])
-        .orderBy('at', 'desc')
-        .orderBy('id', 'desc')
-        .limit(sql.lit(1))
-        .offset(sql<number>`${args.kept} - 1`);
-      const oldest = log
-        .select('id')
-        .where(sql<boolean>`(at, id) < ${oldestKept}`)
-        .orderBy('at')
-        .orderBy('id')
-        .limit(args.limit);
-      return db.deleteFrom('webhook_log').where('id', 'in', oldest);
-    }),
-
-    logEntry: prepare(({ id, ...scope }: { id: WebhookLogId } & OfScope) =>
-      db.selectFrom('webhook_log').selectAll().where('id', '=', id).where(ofUser(scope)),
-    ),
-
-    logPage: prepare((args: { webhook_id: WebhookId; success?: 0 | 1; type?: EventType } & PageArgs) => {
-      const conditions = [is('webhook_id', args.webhook_id)];
-      if (args.success !== undefined) conditions.push(sql`success = ${args.success}`);
-      if (args.type !== undefined) conditions.push(sql`type = ${args.type}`);
-      return newestFirst<WebhookLogTable>(db, 'webhook_log', conditions, args, { time: 'at' });
-    }),
-
-    deleteLog: prepare((args: { before: Milliseconds; limit: number }) =>
-      db
-        .deleteFrom('webhook_log')
-        .where('id', 'in', (eb) =>
-          eb.selectFrom('webhook_log').select('id').where('at', '<', args.before).orderBy('at').limit(args.limit),
-        ),
     ),
   };
 }
@@ -535,80 +288,5 @@ export function webhookOfRow(row: WebhookRow): Webhook {
     lastTriggeredAt: row.last_triggered_at ?? undefined,
     lastFailure: row.last_failure === null ? undefined : (JSON.parse(row.last_failure) as WebhookFailure),
     resendAfter: row.resend_after ?? undefined,
-  };
-}
-
-/** Makes the delivery from a row. */
-export function deliveryOfRow(
-  row: WebhookDeliveriesTable & Pick<WebhookLogTable, 'event_id' | 'type' | 'stream_id'>,
-): WebhookDelivery {
-  return {
-    webhookId: row.webhook_id,
-    eventId: row.event_id,
-    type: row.type,
-    streamId: row.stream_id ?? undefined,
-    sequence: row.sequence,
-    state: row.state,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    nextAttemptAt: row.next_at,
-  };
-}
-
-/** The longest time between the numbering of an event and the creation of its deliveries, which happen in the same write. */
-const SAME_WRITE_MS = 60_000;
-
-/** Makes a due delivery from a row. */
-export function dueOfRow(
-  row: Omit<EventsTable, 'position'> & { attempts: number; age_ms: number; created_at: Milliseconds },
-): StoredDelivery {
-  return {
-    event: eventOfRow(row),
-    attempts: row.attempts,
-    ageMs: row.age_ms,
-    // A repetition begins with a new time of creation.
-    isRepeated: row.recorded_at !== null && row.created_at - row.recorded_at > SAME_WRITE_MS,
-  };
-}
-
-/** Makes the row of an entry of the log. */
-export function rowOfLog(entry: WebhookLog): WebhookLogTable {
-  return {
-    id: entry.id,
-    webhook_id: entry.webhookId,
-    user_id: entry.userId,
-    event_id: entry.eventId,
-    type: entry.type,
-    stream_id: entry.streamId ?? null,
-    at: entry.at,
-    duration_ms: entry.durationMs,
-    success: entry.success ? 1 : 0,
-    attempt: entry.attempt,
-    url: entry.url,
-    request_body: entry.requestBody,
-    status_code: entry.statusCode ?? null,
-    response_body: entry.responseBody,
-    error: entry.error ?? null,
-  };
-}
-
-/** Makes the entry of the log from a row. */
-export function logOfRow(row: WebhookLogTable): WebhookLog {
-  return {
-    id: row.id,
-    webhookId: row.webhook_id,
-    userId: row.user_id,
-    eventId: row.event_id,
-    type: row.type,
-    streamId: row.stream_id ?? undefined,
-    at: row.at,
-    durationMs: row.duration_ms,
-    success: row.success === 1,
-    attempt: row.attempt,
-    url: row.url,
-    requestBody: row.request_body,
-    statusCode: row.status_code ?? undefined,
-    responseBody: row.response_body,
-    error: row.error ?? undefined,
   };
 }

@@ -9,16 +9,9 @@ import type { Engine, Query } from '#store/engine.ts';
 import { changingOne } from '#store/prepared-query.ts';
 import { eventOfRow, eventQueries, rowOfEvent } from '#store/queries/events.ts';
 import { rangeArgs } from '#store/queries/lists.ts';
-import {
-  deliveryOfRow,
-  dueOfRow,
-  logOfRow,
-  rowOfLog,
-  rowOfWebhook,
-  rowOfWebhookChange,
-  webhookOfRow,
-  webhookQueries,
-} from '#store/queries/webhooks.ts';
+import { deliveryOfRow, deliveryQueries, dueOfRow } from '#store/queries/webhook-deliveries.ts';
+import { logOfRow, logQueries, rowOfLog } from '#store/queries/webhook-log.ts';
+import { rowOfWebhook, rowOfWebhookChange, webhookOfRow, webhookQueries } from '#store/queries/webhooks.ts';
 import { RowQuota } from '#store/row-quota.ts';
 import { ofScope, type Runner } from '#store/runner.ts';
 import type { Store } from '#store/store.ts';
@@ -35,6 +28,8 @@ const DUE = { announce: [{ type: 'events_added' }] } as const;
 /** Makes the store's webhooks. */
 export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: Engine, clock: Clock): Store['webhooks'] {
   const webhooks = webhookQueries(compiler, now, skipLocked);
+  const deliveries = deliveryQueries(compiler, now);
+  const log = logQueries(compiler);
   const events = eventQueries(compiler, now);
   const lease = runner.incarnation;
   const countOf = (user: UserId, atMost: number) => runner.count(webhooks.countUpTo({ user_id: user, limit: atMost }));
@@ -96,7 +91,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
     },
 
     nextDueInMs: async () => (await runner.one(webhooks.nextDue({}), (row) => row))?.in_ms ?? undefined,
-    due: (id, limit) => runner.all(webhooks.due({ webhook_id: id, limit }), dueOfRow),
+    due: (id, limit) => runner.all(deliveries.due({ webhook_id: id, limit }), dueOfRow),
 
     async record(id, outcomes) {
       const last = outcomes.at(-1);
@@ -140,7 +135,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       };
       return runner.page(
         limit,
-        (rows) => webhooks.deliveries({ ...args, limit: rows }),
+        (rows) => deliveries.page({ ...args, limit: rows }),
         deliveryOfRow,
         ({ sequence, eventId }) => ({ at: ms(sequence), id: eventId }),
       );
@@ -151,16 +146,16 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
 
     async resendSome({ id, resendAfter: after }, limit) {
       if (after === undefined) return;
-      const next = webhooks.nthAfter({ webhook_id: id, after, skip: limit - 1 });
+      const next = deliveries.nthAfter({ webhook_id: id, after, skip: limit - 1 });
       const until = await runner.one(next, ({ sequence }) => sequence);
       // Nothing changes when another request has begun it anew, or the webhook was disabled or deleted.
       await runner.attempt([
-        webhooks.makeDue({ webhook_id: id, after, ...(until !== undefined && { until }) }),
+        deliveries.makeDue({ webhook_id: id, after, ...(until !== undefined && { until }) }),
         changingOne(webhooks.resentUpTo({ id, after, until: until ?? null })),
       ]);
     },
 
-    giveUpSome: (id, limit) => runner.changed(webhooks.giveUpSome({ webhook_id: id, limit })),
+    giveUpSome: (id, limit) => runner.changed(deliveries.giveUpSome({ webhook_id: id, limit })),
 
     test: (event, receipt) =>
       runner.change(
@@ -176,30 +171,30 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       return runner.change([...(success ? settled(id, outcome) : []), ...entry, status], [receipt]);
     },
 
-    expire: (before, limit) => runner.changed(webhooks.expire({ before, limit })),
+    expire: (before, limit) => runner.changed(deliveries.expire({ before, limit })),
 
-    deleteDead: (before, limit) => runner.changed(webhooks.deleteDead({ before, limit })),
+    deleteDead: (before, limit) => runner.changed(deliveries.deleteDead({ before, limit })),
 
-    deleteWithoutEvent: (limit) => runner.changed(webhooks.deleteWithoutEvent({ limit })),
+    deleteWithoutEvent: (limit) => runner.changed(deliveries.deleteWithoutEvent({ limit })),
 
     async forgetDeleted(limit) {
-      for (const some of [webhooks.deleteDeliveriesOfDeleted, webhooks.deleteLogOfDeleted, webhooks.forgetDeleted]) {
+      for (const some of [deliveries.deleteOfDeleted, log.deleteOfDeleted, webhooks.forgetDeleted]) {
         if ((await runner.changed(some({ limit }))) === limit) return limit;
       }
       return 0;
     },
 
     waiting: (after, limit) => runner.all(webhooks.waiting({ after, limit }), ({ id }) => id),
-    hasMoreWaiting: (id, count) => runner.exists(webhooks.hasMoreWaiting({ webhook_id: id, count })),
+    hasMoreWaiting: (id, count) => runner.exists(deliveries.hasMoreWaiting({ webhook_id: id, count })),
 
     async deleteDeadBeyond(id, kept, limit) {
-      const last = await runner.one(webhooks.deadBeyond({ webhook_id: id, kept }), ({ sequence }) => sequence);
+      const last = await runner.one(deliveries.deadBeyond({ webhook_id: id, kept }), ({ sequence }) => sequence);
       if (last === undefined) return 0;
-      return runner.changed(webhooks.deleteDeadUpTo({ webhook_id: id, sequence: last, limit }));
+      return runner.changed(deliveries.deleteDeadUpTo({ webhook_id: id, sequence: last, limit }));
     },
 
     event: (id) => runner.one(events.get({ id }), eventOfRow),
-    logEntry: (id, scope) => runner.one(webhooks.logEntry({ id, ...ofScope(scope) }), logOfRow),
+    logEntry: (id, scope) => runner.one(log.get({ id, ...ofScope(scope) }), logOfRow),
 
     log: (id, { success, type, from, to }, { limit, after }) => {
       const args = {
@@ -210,21 +205,21 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
       };
       return runner.page(
         limit,
-        (rows) => webhooks.logPage({ ...args, limit: rows }),
+        (rows) => log.page({ ...args, limit: rows }),
         logOfRow,
         (entry) => ({ at: entry.at, id: entry.id }),
       );
     },
 
-    deleteLog: (before, limit) => runner.changed(webhooks.deleteLog({ before, limit })),
+    deleteLog: (before, limit) => runner.changed(log.deleteOld({ before, limit })),
   };
 
   /** The queries that add entries to the log of a webhook. Now and then, at random, they also delete its oldest entries. */
   function logged(id: WebhookId, entries: readonly WebhookLog[]): Query[] {
     const isCut = Math.random() * TRIMMED_EVERY < entries.length;
     return [
-      ...entries.map((entry) => webhooks.log(rowOfLog(entry))),
-      ...(isCut ? [webhooks.trimLog({ webhook_id: id, kept: LOG_KEPT, limit: 2 * TRIMMED_EVERY })] : []),
+      ...entries.map((entry) => log.add(rowOfLog(entry))),
+      ...(isCut ? [log.trim({ webhook_id: id, kept: LOG_KEPT, limit: 2 * TRIMMED_EVERY })] : []),
     ];
   }
 
@@ -242,7 +237,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
   /** The queries that store the result of an attempt. */
   function settled(id: WebhookId, { sequence, result }: Omit<DeliveryOutcome, 'log'>): Query[] {
     const key = { webhook_id: id, sequence };
-    if (result.type === 'delivered') return [webhooks.delivered(key)];
-    return [result.type === 'retry' ? webhooks.retry({ ...key, delay_ms: result.delayMs }) : webhooks.giveUp(key)];
+    if (result.type === 'delivered') return [deliveries.delivered(key)];
+    return [result.type === 'retry' ? deliveries.retry({ ...key, delay_ms: result.delayMs }) : deliveries.giveUp(key)];
   }
 }
