@@ -1,10 +1,8 @@
 /**
  * The main thread's side of the storage thread. No call blocks on the disk or on the bucket.
  */
-import { Worker } from 'node:worker_threads';
 import type { MediaPath } from '#domain/ids.ts';
-import { bareEnvironment } from '#lib/bare-environment.ts';
-import { endWorker } from '#lib/end-worker.ts';
+import { WorkerHost } from '#lib/worker-host.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type {
   FromStorage,
@@ -55,12 +53,20 @@ export class StorageThread implements AsyncDisposable {
   readonly #calls = new Map<number, PendingCall>();
   /** The closed periods of the recordings that run, for a thread that is started anew. */
   readonly #running = new Map<MediaPath, number[]>();
-  #worker: Worker | undefined;
+  readonly #worker: WorkerHost<FromStorage>;
   #lastCall = 0;
   #isClosed = false;
 
   constructor(options: StorageThreadOptions) {
     this.#options = options;
+    this.#worker = new WorkerHost({
+      module: new URL('./worker.ts', import.meta.url),
+      name: 'recording-storage',
+      workerData: options.job,
+      greeting: () => [...this.#running].map(([path, periods]): ToStorage => ({ type: 'closed', path, periods })),
+      onMessage: (message) => this.#take(message),
+      onLost: (reason) => this.#lost(reason),
+    });
   }
 
   /** Notes that a recording on this machine has a row in the store, so that its files are uploaded. It is not known to be running. */
@@ -119,9 +125,7 @@ export class StorageThread implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#calls.values()) reject(new Error(CLOSED));
-    const worker = this.#worker;
-    this.#worker = undefined;
-    if (worker !== undefined) await endWorker(worker, { type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
+    await this.#worker.end({ type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
   }
 
   #note(note: StorageNote): void {
@@ -146,27 +150,7 @@ export class StorageThread implements AsyncDisposable {
   }
 
   #post(message: ToStorage): void {
-    try {
-      this.#worker ??= this.#start();
-      this.#worker.postMessage(message);
-    } catch (error) {
-      this.#lost(this.#worker, String(error)); // the system has no thread left
-    }
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      name: 'recording-storage',
-      workerData: this.#options.job,
-      env: bareEnvironment(),
-      execArgv: [],
-    });
-    worker.on('message', (message: FromStorage) => this.#take(message));
-    worker.on('error', (error) => this.#lost(worker, String(error)));
-    worker.on('exit', (code) => this.#lost(worker, `its thread ended with code ${code}`));
-    for (const [path, periods] of this.#running)
-      worker.postMessage({ type: 'closed', path, periods } satisfies ToStorage);
-    return worker;
+    this.#worker.post(message);
   }
 
   #take(message: FromStorage): void {
@@ -189,9 +173,8 @@ export class StorageThread implements AsyncDisposable {
     }
   }
 
-  #lost(worker: Worker | undefined, reason: string): void {
-    if (this.#worker !== worker || this.#isClosed) return;
-    this.#worker = undefined;
+  #lost(reason: string): void {
+    if (this.#isClosed) return;
     this.#options.logger.error({ reason }, 'recording storage lost its thread');
     for (const { reject } of this.#calls.values()) reject(new Error(reason));
     this.#options.onLost();

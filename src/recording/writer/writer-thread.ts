@@ -1,9 +1,7 @@
 /**
  * The main thread's side of the writer thread: a bounded queue of steps. No call blocks on the disk.
  */
-import { Worker } from 'node:worker_threads';
-import { bareEnvironment } from '#lib/bare-environment.ts';
-import { endWorker } from '#lib/end-worker.ts';
+import { WorkerHost } from '#lib/worker-host.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 
@@ -31,7 +29,7 @@ interface PendingStep {
 export class WriterThread implements AsyncDisposable {
   readonly #options: WriterThreadOptions;
   readonly #maxPendingBytes: number;
-  #worker: Worker | undefined;
+  readonly #worker: WorkerHost<WriterAnswer>;
   #waiting: PendingStep[] = [];
   /** The steps that the thread has. */
   #running: readonly PendingStep[] | undefined;
@@ -42,6 +40,13 @@ export class WriterThread implements AsyncDisposable {
   constructor(options: WriterThreadOptions) {
     this.#options = options;
     this.#maxPendingBytes = options.maxPendingBytes ?? MAX_PENDING_BYTES;
+    this.#worker = new WorkerHost({
+      module: new URL('./worker.ts', import.meta.url),
+      name: 'recording-writer',
+      workerData: options.job,
+      onMessage: ({ results }) => this.#answered(results),
+      onLost: (reason) => this.#lost(reason),
+    });
   }
 
   /** The number of bytes that wait for the disk. */
@@ -82,7 +87,7 @@ export class WriterThread implements AsyncDisposable {
   /** Ends the thread once it has carried out the steps that were sent to it. Steps that wait in the queue fail. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    if (this.#worker !== undefined) await endWorker(this.#worker, 'close', CLOSE_TIMEOUT_MS);
+    await this.#worker.end('close', CLOSE_TIMEOUT_MS);
   }
 
   /** Sends the steps that are posted in one turn of the event loop as one message. */
@@ -99,26 +104,8 @@ export class WriterThread implements AsyncDisposable {
       sizeBytes += this.#waiting[count]!.sizeBytes;
     }
     this.#running = this.#waiting.splice(0, count);
-    try {
-      this.#worker ??= this.#start();
-      const steps = this.#running.map(({ step }) => step);
-      this.#worker.postMessage(steps, steps.flatMap(ownBuffer));
-    } catch (error) {
-      this.#lost(this.#worker, String(error)); // the system has no thread left
-    }
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      name: 'recording-writer',
-      workerData: this.#options.job,
-      env: bareEnvironment(),
-      execArgv: [],
-    });
-    worker.on('message', ({ results }: WriterAnswer) => this.#answered(results));
-    worker.on('error', (error) => this.#lost(worker, String(error)));
-    worker.on('exit', (code) => this.#lost(worker, `its thread ended with code ${code}`));
-    return worker;
+    const steps = this.#running.map(({ step }) => step);
+    this.#worker.post(steps, steps.flatMap(ownBuffer));
   }
 
   #answered(results: readonly StepResult[]): void {
@@ -131,9 +118,7 @@ export class WriterThread implements AsyncDisposable {
     this.#flushSoon();
   }
 
-  #lost(worker: Worker | undefined, reason: string): void {
-    if (this.#worker !== worker) return;
-    this.#worker = undefined;
+  #lost(reason: string): void {
     if (!this.#isClosed) this.#options.logger.error({ reason }, 'recording writer lost its thread');
     // The files of these recordings are not open any more, so all steps fail until the recordings are opened again.
     const steps = [...(this.#running ?? []), ...this.#waiting];

@@ -2,13 +2,12 @@
  * The main thread's side of one database worker. Calls of one turn of the event loop are sent in one message, and those that arrive while
  * it runs in the next. So threads wake rarely, and writes share commits.
  */
-import { Worker } from 'node:worker_threads';
 import type { MillraceError } from '#domain/errors.ts';
 import { Backoff } from '#lib/backoff.ts';
-import { bareEnvironment } from '#lib/bare-environment.ts';
 import type { Clock } from '#lib/clock.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { within } from '#lib/within.ts';
+import { WorkerHost } from '#lib/worker-host.ts';
 import { Unchanged, UniqueViolation } from '#store/engine.ts';
 import { OutageLog } from '#store/outage-log.ts';
 import { outcomeUnknown, storeUnavailable } from '#store/unavailable.ts';
@@ -57,7 +56,7 @@ export class WorkerLane {
   #waiting: PendingCall[] = [];
   /** The batch that the worker has. It gets one at a time, and the next one grows meanwhile. */
   #running: readonly PendingCall[] | undefined;
-  #worker: Worker | undefined;
+  readonly #worker: WorkerHost<readonly CallOutcome[]>;
   /** Whether a flush is due, or the pause after the worker died has not ended. */
   #flushDue = false;
   #expiry: NodeJS.Timeout | undefined;
@@ -67,6 +66,13 @@ export class WorkerLane {
   constructor(options: LaneOptions) {
     this.#options = options;
     this.#outages = new OutageLog(options.logger.child({ lane: options.job.role }), options.clock);
+    this.#worker = new WorkerHost({
+      module: new URL('./worker.ts', import.meta.url),
+      name: `store-${options.job.role}`,
+      workerData: options.job,
+      onMessage: (answers) => this.#answered(answers),
+      onLost: (reason) => this.#lost(reason),
+    });
   }
 
   /**
@@ -106,28 +112,7 @@ export class WorkerLane {
     this.#flushDue = false;
     if (this.#waiting.length === 0) return;
     this.#running = this.#waiting.splice(0, Math.max(WHOLE_BATCH, Math.ceil(this.#waiting.length / 2)));
-    try {
-      this.#worker ??= this.#start();
-    } catch (error) {
-      // The system has no thread left.
-      this.#lost(undefined, String(error));
-      return;
-    }
-    this.#worker.postMessage(this.#running.map(({ call }) => call) satisfies LaneRequest);
-  }
-
-  #start(): Worker {
-    const worker = new Worker(new URL('./worker.ts', import.meta.url), {
-      name: `store-${this.#options.job.role}`,
-      workerData: this.#options.job,
-      env: bareEnvironment(),
-      // The options of the main thread do not apply to the worker.
-      execArgv: [],
-    });
-    worker.on('message', (answers: readonly CallOutcome[]) => this.#answered(answers));
-    worker.on('error', (error) => this.#lost(worker, String(error)));
-    worker.on('exit', (code) => this.#lost(worker, `its worker ended with code ${code}`));
-    return worker;
+    this.#worker.post(this.#running.map(({ call }) => call) satisfies LaneRequest);
   }
 
   #answered(answers: readonly CallOutcome[]): void {
@@ -150,9 +135,7 @@ export class WorkerLane {
     this.#reportIdle();
   }
 
-  #lost(worker: Worker | undefined, reason: string): void {
-    if (this.#worker !== worker) return;
-    this.#worker = undefined;
+  #lost(reason: string): void {
     const calls = this.#running ?? [];
     this.#running = undefined;
     for (const { reject } of calls) reject(this.#unanswered(reason));
@@ -195,24 +178,17 @@ export class WorkerLane {
   }
 
   async #close(): Promise<void> {
-    const finished = await within(this.#options.closeTimeoutMs, this.#finish());
+    const { clock, closeTimeoutMs } = this.#options;
+    const until = clock.monotonic() + closeTimeoutMs;
+    const isIdle =
+      this.#isIdle() || (await within(closeTimeoutMs, new Promise<void>((resolve) => (this.#onIdle = resolve))));
     clearTimeout(this.#expiry);
-    if (finished) return;
-    for (const { reject } of this.#running ?? []) reject(this.#unanswered('the store is closed'));
-    for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
-    this.#waiting = [];
-    // A worker inside a system call cannot be ended. It gets the message, and the process does not wait for it.
-    this.#worker?.postMessage('close' satisfies LaneRequest);
-    this.#worker?.unref();
-  }
-
-  async #finish(): Promise<void> {
-    if (!this.#isIdle()) await new Promise<void>((resolve) => (this.#onIdle = resolve));
-    const worker = this.#worker;
-    if (worker === undefined) return;
-    const exited = new Promise((resolve) => worker.once('exit', resolve));
-    worker.postMessage('close' satisfies LaneRequest);
-    await exited;
+    if (!isIdle) {
+      for (const { reject } of this.#running ?? []) reject(this.#unanswered('the store is closed'));
+      for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
+      this.#waiting = [];
+    }
+    await this.#worker.end('close' satisfies LaneRequest, Math.max(0, until - clock.monotonic()));
   }
 
   #errorOf(failure: Failure): Error {
