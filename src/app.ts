@@ -29,6 +29,7 @@ import { CautiousClock } from '#lib/cautious-clock.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import type { Clock } from '#lib/clock.ts';
 import { DestinationGuard } from '#lib/destination-guard.ts';
+import { MIB } from '#lib/units.ts';
 import { version } from '#lib/version.ts';
 import { joinCluster } from '#live/cluster.ts';
 import type { NodeLease } from '#live/node-lease.ts';
@@ -268,7 +269,7 @@ async function startRecordings(
       ...recording,
       folder,
       marking,
-      minFreeBytes: recording.minFreeMib * 1024 * 1024,
+      minFreeBytes: recording.minFreeMib * MIB,
       clock,
       logger,
       isOverQuota: (userId) => storage.isOverQuota(userId),
@@ -325,7 +326,7 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
       createPresentation: (presentation) =>
         createPresentation({ ...presentation, ...(longestHoldMs !== undefined && { longestHoldMs }) }),
       openTranscoder: (request) => transcoders.open(request),
-      memory: createMediaMemory(config.hls.mediaMemoryMib * 1024 * 1024),
+      memory: createMediaMemory(config.hls.mediaMemoryMib * MIB),
       recorders: recordings.recorders,
       onRecorded: (session, extent) => recordings.settlements.ended(session, extent),
       journal,

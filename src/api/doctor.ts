@@ -2,7 +2,7 @@
  * The checks by which an operator finds out what is wrong with a server: pure functions of what was measured. Each result is a sentence that
  * also says what to do.
  */
-import { DAY_MS } from '#domain/usage.ts';
+import { DAY_MS, GIB } from '#lib/units.ts';
 
 /** `unknown` where nothing could be measured. */
 export const CHECK_STATES = ['ok', 'warning', 'problem', 'unknown'] as const;
@@ -20,8 +20,6 @@ export const CHECKS = ['database', 'clock', 'disk', 'cpu', 'encoder', 'ingest', 
 
 /** One of {@link CHECKS}. */
 export type CheckId = (typeof CHECKS)[number];
-
-const GIB = 1024 ** 3;
 
 /** Judges how fast the database answers. @param latencyMs of one read; undefined when there was no answer */
 export function checkDatabase(latencyMs: number | undefined): Check {

@@ -4,12 +4,10 @@
 import type { Static } from 'typebox';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { User } from '#domain/user.ts';
+import { GIB, MIB } from '#lib/units.ts';
 import type { RouteContext } from './api.ts';
 import { MAX_COUNTED, type UsageSchema } from './schemas/quotas.ts';
 import type { UserSchema } from './schemas/user.ts';
-
-const MIB = 1024 * 1024;
-const GIB = 1024 * MIB;
 
 /** Counts how much of its quotas a user has in use. */
 export async function usageOf(

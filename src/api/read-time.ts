@@ -2,9 +2,8 @@
  * Reads times and spans of time from query parameters.
  */
 import { MillraceError } from '#domain/errors.ts';
-import { DAY_MS, HOUR_MS } from '#domain/usage.ts';
 import { Type } from '#lib/schema.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 import { type RawQuery, readText, refused } from './query.ts';
 
 /** An ISO 8601 date, optionally with a time and a time zone. */

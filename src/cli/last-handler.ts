@@ -2,11 +2,11 @@
  * Handles the errors that nothing else has caught.
  */
 import type { Clock } from '#lib/clock.ts';
+import { MINUTE_MS } from '#lib/units.ts';
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
 
 /** The most errors in one minute. With more, something fails again and again, and only a new process can help. */
 const MOST_PER_MINUTE = 100;
-const MINUTE_MS = 60_000;
 
 /**
  * Lets the process go on after an error or a rejected promise that nothing has caught: only the work in which it was thrown is

@@ -45,11 +45,6 @@ export interface UsageSum {
   readonly counts: UsageCounts;
 }
 
-/** Milliseconds of an hour. */
-export const HOUR_MS = 3_600_000;
-/** Milliseconds of a day in UTC. */
-export const DAY_MS = 24 * HOUR_MS;
-
 /** Counters that are all 0. */
 export const NO_USAGE: UsageCounts = {
   ingestMs: 0,

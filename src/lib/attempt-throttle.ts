@@ -5,10 +5,10 @@ import { BoundedMap } from './bounded-map.ts';
 import type { Clock } from './clock.ts';
 import { networkOf } from './network-of.ts';
 import type { Soon } from './soon.ts';
+import { MINUTE_MS } from './units.ts';
 
 /** How many addresses are remembered. When there are more, the one with the oldest failure is forgotten. */
 const MAX_ADDRESSES = 10_000;
-const MINUTE_MS = 60_000;
 
 /** The outcome of an attempt. */
 interface Attempt<Found> {

@@ -9,7 +9,7 @@ import type { Stream } from '#domain/stream.ts';
 import type { MediaMemory, MemoryUser, Presentation, PresentationOptions } from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
-import { ms } from '#lib/units.ts';
+import { MIB, ms } from '#lib/units.ts';
 import type { Track, TrackId } from '#media/track.ts';
 import type { Recorders, RecordingExtent } from '#recording/recording.ts';
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
@@ -35,7 +35,6 @@ import { Viewers } from './viewers.ts';
 const MEDIA_SEQUENCES_PER_RESTART = 100_000_000;
 /** The same for discontinuity numbers. It must be smaller, because ExoPlayer reads these numbers as integers of 32 bits. */
 const DISCONTINUITIES_PER_RESTART = 1_000_000;
-const MIB = 1024 * 1024;
 
 /** The options of the registry. */
 export interface SessionRegistryOptions {

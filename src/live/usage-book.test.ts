@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import * as fc from 'fast-check';
 import { newPlaybackId } from '#domain/ids.ts';
-import { HOUR_MS, NO_USAGE } from '#domain/usage.ts';
-import { ms } from '#lib/units.ts';
+import { NO_USAGE } from '#domain/usage.ts';
+import { HOUR_MS, ms } from '#lib/units.ts';
 import { UsageBook } from './usage-book.ts';
 
 const [one, other] = [newPlaybackId(), newPlaybackId()];

@@ -6,15 +6,8 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { PlaybackId } from '#domain/ids.ts';
-import {
-  HOUR_MS,
-  type HourOfUsage,
-  NO_USAGE,
-  USAGE_COUNTERS,
-  type UsageCounter,
-  type UsageCounts,
-} from '#domain/usage.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { type HourOfUsage, NO_USAGE, USAGE_COUNTERS, type UsageCounter, type UsageCounts } from '#domain/usage.ts';
+import { HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 
 /**
  * The most entries, one for each hour and stream. When there are as many, streams without an entry are not counted until some are stored.

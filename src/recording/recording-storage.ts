@@ -6,6 +6,7 @@ import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
+import { MIB } from '#lib/units.ts';
 import type { ObjectSettings } from '#objects/config.ts';
 import { openBucket } from '#objects/engines.ts';
 import type { ObjectStore } from '#objects/objects.ts';
@@ -83,7 +84,7 @@ export class RecordingStorage implements AsyncDisposable {
       ...settings,
       isShared: store.isShared,
       storage: this.#thread,
-      minFreeBytes: settings.minFreeMib * 1024 * 1024,
+      minFreeBytes: settings.minFreeMib * MIB,
     });
     metrics.uploadsWaiting.observe({}, () => this.#waiting.files);
     metrics.uploadBytesWaiting.observe({}, () => this.#waiting.sizeBytes);

@@ -10,13 +10,12 @@ import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, GIB, type Milliseconds, ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { StorageThread } from './storage/storage-thread.ts';
 import type { KeptSpan } from './storage/unneeded-volumes.ts';
 
-const DAY_MS = 86_400_000;
 /** How often the clips of a deleted recording are read, in milliseconds. The number of such recordings only grows. */
 const CLIPS_EVERY_MS = 300_000;
 /** The time between two rounds. The files of a deleted recording are gone within two minutes. */
@@ -24,7 +23,6 @@ const INTERVAL_MS = 30_000;
 /** How long after its deletion the files of a recording are kept. By then a clip that was being created from it is in the store. */
 const SETTLED_MS = 60_000;
 const BATCH = 100;
-const GIB = 1024 ** 3;
 
 /** The options of the sweeper. */
 export interface SweeperOptions {

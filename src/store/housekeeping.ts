@@ -8,12 +8,10 @@ import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { pause } from '#lib/pause.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { ANSWERS_KEPT_MS } from './receipt.ts';
 import { FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
-
-const DAY_MS = 86_400_000;
 
 /** The time between two rounds. */
 const INTERVAL_MS = 60_000;

@@ -5,6 +5,7 @@ import { AUDIO_RENDITION, type Profile } from '#domain/profile.ts';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
 import { everyTick } from '#lib/late-ticks.ts';
+import { MIB } from '#lib/units.ts';
 import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
@@ -28,7 +29,6 @@ import { WorkerResults } from './worker-results.ts';
 
 /** The time between two checks of the worker. */
 const TICK_MS = 100;
-const MIB = 1024 * 1024;
 /** After a worker has run this long, its failure has no connection with that of the previous one. */
 const STABLE_MS = 30_000;
 /**

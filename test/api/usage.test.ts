@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DAY_MS, HOUR_MS, NO_USAGE, type UsageCounts } from '#domain/usage.ts';
-import { ms } from '#lib/units.ts';
+import { NO_USAGE, type UsageCounts } from '#domain/usage.ts';
+import { DAY_MS, HOUR_MS, ms } from '#lib/units.ts';
 import { someReceipt, someStream } from '#test/support/sample-records.ts';
 import { startApi, type TestApi, type TestKey } from './server.ts';
 

@@ -9,9 +9,9 @@ import { answers } from '#api/schemas/answers.ts';
 import { ADMIN_QUERY } from '#api/schemas/list-query.ts';
 import { ref } from '#api/schemas/ref.ts';
 import { UsageMetricSchema, UsageSumSchema } from '#api/schemas/usage.ts';
-import { DAY_MS, NO_USAGE, type UsageSum } from '#domain/usage.ts';
+import { NO_USAGE, type UsageSum } from '#domain/usage.ts';
 import { Type } from '#lib/schema.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, type Milliseconds, ms } from '#lib/units.ts';
 
 /** The days up to now that an answer is about when the request has no `from`. */
 const DEFAULT_DAYS = 30;

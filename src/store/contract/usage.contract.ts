@@ -5,8 +5,8 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { HealthSample } from '#domain/health-sample.ts';
 import { newPlaybackId } from '#domain/ids.ts';
-import { DAY_MS, HOUR_MS, NO_USAGE, type UsageCounts } from '#domain/usage.ts';
-import { ms } from '#lib/units.ts';
+import { NO_USAGE, type UsageCounts } from '#domain/usage.ts';
+import { DAY_MS, HOUR_MS, ms } from '#lib/units.ts';
 import { someReceipt, someSample, someSession, someStream, someUser } from '#test/support/sample-records.ts';
 import { describeOn, type OpenStore } from './suite.contract.ts';
 
