@@ -70,8 +70,12 @@ export function folderError(
   path: string,
   code: 'no_folder' | 'not_a_folder' | 'read_only',
 ): StoreOpenError {
-  const detail = error instanceof Error ? error.message.split(',')[0] : String(error);
-  return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, detail, { cause: error });
+  return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, systemReason(error), { cause: error });
+}
+
+/** What the message of a system error says before the call and the path, which follow a comma. */
+export function systemReason(error: unknown): string | undefined {
+  return error instanceof Error ? error.message.split(',')[0] : String(error);
 }
 
 /** Whether an error is a system error with this code. */

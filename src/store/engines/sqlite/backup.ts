@@ -5,7 +5,7 @@ import { closeSync, existsSync, fsyncSync, linkSync, openSync, renameSync, rmSyn
 import { dirname } from 'node:path';
 import { backup, DatabaseSync } from 'node:sqlite';
 import type { Milliseconds } from '#lib/units.ts';
-import { makeFolder } from '#store/data-folder.ts';
+import { makeFolder, systemReason } from '#store/data-folder.ts';
 import { holdFolder } from '#store/engines/folder-lock.ts';
 import { SKIPPED_EVENT_NUMBERS } from '#store/event-numbers.ts';
 import { MIGRATIONS, migrationsDone } from '#store/migrations.ts';
@@ -113,7 +113,7 @@ async function checkBackup(file: string): Promise<void> {
     if (unknown !== undefined) throw new StoreOpenError('newer_schema', file, unknown);
   } catch (error) {
     if (error instanceof StoreOpenError) throw error;
-    throw new StoreOpenError('not_a_backup', file, (error as Error).message.split(',')[0], { cause: error });
+    throw new StoreOpenError('not_a_backup', file, systemReason(error), { cause: error });
   }
 }
 
@@ -122,7 +122,7 @@ function mustBeReadable(file: string): void {
   try {
     closeSync(openSync(file, 'r'));
   } catch (error) {
-    throw new StoreOpenError('not_readable', file, (error as Error).message.split(',')[0], { cause: error });
+    throw new StoreOpenError('not_readable', file, systemReason(error), { cause: error });
   }
 }
 
@@ -144,5 +144,5 @@ function putAside(path: string, now: Milliseconds): string {
 
 function notWritten(error: unknown, place: string): unknown {
   if (error instanceof StoreOpenError || !(error instanceof Error)) return error;
-  return new StoreOpenError('not_written', place, error.message.split(',')[0], { cause: error });
+  return new StoreOpenError('not_written', place, systemReason(error), { cause: error });
 }
