@@ -4,6 +4,7 @@
  */
 import { AUDIO_RENDITION, SOURCE_RENDITION } from '#domain/profile.ts';
 import type { Packaged } from '#hls/hls.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { within } from '#lib/within.ts';
 import type { Picture } from '#media/picture.ts';
@@ -115,7 +116,7 @@ export class SessionRecorder implements Recorder {
   readonly #logger: Logger;
   readonly #renditions = new Map<RenditionId, Rendition>();
   /** The newest init segments of each rendition by name, also of renditions that have no segment yet. */
-  readonly #inits = new Map<RenditionId, Map<string, Init>>();
+  readonly #inits = new Map<RenditionId, BoundedMap<string, Init>>();
   #index = new RecordingIndex();
   #numbers = new SegmentNumbers();
   #phase: Phase;
@@ -160,7 +161,7 @@ export class SessionRecorder implements Recorder {
   write(renditionId: RenditionId, packaged: Packaged): void {
     if (this.#ended !== undefined) return;
     if (this.#options.renditions === 'source' && !isOfSource(renditionId)) return;
-    if (packaged.type === 'init') this.#noteInit(renditionId, packaged);
+    if (packaged.type === 'init') this.#initsOf(renditionId).set(packaged.name, packaged);
     if (this.#phase.type === 'opening') {
       if (!this.#phase.backlog.add(renditionId, packaged)) this.#noteBehind();
     } else if (this.#phase.type !== 'closed') this.#take(renditionId, packaged);
@@ -281,10 +282,10 @@ export class SessionRecorder implements Recorder {
     this.#logger.warn({}, 'nothing more is recorded of the session, because its recording has ended');
   }
 
-  #noteInit(id: RenditionId, init: Init): void {
-    const inits = this.#inits.get(id) ?? new Map<string, Init>();
-    this.#inits.set(id, inits.set(init.name, init));
-    for (const name of inits.keys()) if (inits.size > MAX_INITS) inits.delete(name);
+  #initsOf(id: RenditionId): BoundedMap<string, Init> {
+    const inits = this.#inits.get(id) ?? new BoundedMap(MAX_INITS);
+    this.#inits.set(id, inits);
+    return inits;
   }
 
   #take(id: RenditionId, packaged: Packaged): void {
@@ -307,8 +308,7 @@ export class SessionRecorder implements Recorder {
   }
 
   #addRendition(id: RenditionId): Rendition {
-    const inits = this.#inits.get(id) ?? new Map();
-    this.#inits.set(id, inits);
+    const inits = this.#initsOf(id);
     const none = { number: undefined, init: undefined, volume: undefined, period: undefined };
     const rendition: Rendition = { ...none, id, inits, segment: LEFT_OUT };
     this.#renditions.set(id, rendition);
