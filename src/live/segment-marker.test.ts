@@ -343,6 +343,24 @@ test('after an interruption, or a discontinuity, the segments of the time withou
   }
 });
 
+test('no segment is cut before a returning leader where the last one can be filled up to its keyframe', () => {
+  for (const lose of ['interrupt', 'discontinue'] as const) {
+    const marker = newMarker({ targetDurationS: 2 });
+    markOf(marker, key(0));
+    marker[lose]();
+    marker.pass(2.36);
+    markOf(marker, key(4800));
+    marker[lose]();
+    markOf(marker, key(7200));
+    assert.deepEqual(cutsOf(marker), [
+      [0, 0],
+      [1, 2.35],
+      [2, 4.8],
+      [3, 7.2],
+    ]);
+  }
+});
+
 test('an interruption after a discontinuity that has not begun is a discontinuity', () => {
   const marker = newMarker();
   markOf(marker, key(0));

@@ -161,9 +161,9 @@ export class SegmentMarker {
     this.#note(packet, timescale);
     if (phase.type === 'waiting' || !phase.isLed) {
       if (!packet.keyframe) return undefined;
-      // Time may have passed since the segments without the leader were cut. The last of them cannot be filled up to this packet when it
-      // would be too long.
-      this.pass(atS);
+      // Time may have passed since segments were cut. One that would be too long cannot be filled up to this packet. Where it can be, none is
+      // cut, because the frames written so far may reach to a tick before this packet, which would be all that is left for the next segment.
+      this.pass(atS - Math.max(0, this.#lateS - ABSENT_LATE_S));
       return this.#begin(packet, timescale);
     }
     const lengthS = atS - phase.startS;

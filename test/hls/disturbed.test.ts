@@ -38,6 +38,8 @@ function gaps(fromS: number, untilS: number): readonly SessionEvent[] {
 }
 
 const both = { video: videoTrack(), audio: audioTrack() };
+/** The same video with another configuration. */
+const changed = videoTrack({ config: Buffer.concat([both.video.config, Buffer.of(0)]) });
 /** Video may lag behind audio by a target duration and a part, because a source may send no frames for a while. */
 const PAUSE_STEP_S = 4.9;
 /** How far renditions may be apart: the second for which missing audio is waited for, and a part. */
@@ -107,23 +109,46 @@ describe('a presentation', () => {
     assert.ok(Math.abs(seconds(audio.filter(isSilent), 48_000) - 11) < 0.5);
   });
 
-  test('has no hole in the audio where a publisher comes back, however long it was away and whenever its audio begins', async () => {
+  test('has no hole where a publisher comes back, however long it was away and whenever its audio begins, and keeps every rule', async () => {
     const milliseconds = (max: number) => fc.integer({ min: 0, max }).map((value) => value / 1000);
+    const delay = fc.constantFrom(0, 80, 250);
     await fc.assert(
-      fc.asyncProperty(milliseconds(7500), milliseconds(500), milliseconds(300), async (awayS, unpacedS, lateS) => {
-        const feed = new Feed({ ...both, presentation: { targetDurationS: 2 } });
-        feed.play(4.5);
-        await feed.pause(awayS, { unpacedS });
-        feed.play(lateS, { audio: true });
-        feed.play(2.5);
-        await feed.session.end();
-        await feed.look();
-        assertContiguous(await samplesOf(feed, 'audio'));
-        assertContiguous(await samplesOf(feed, 'source'));
-      }),
+      fc.asyncProperty(
+        milliseconds(7500),
+        milliseconds(500),
+        milliseconds(300),
+        delay,
+        async (awayS, unpacedS, lateS, delayMs) => {
+          const feed = new Feed({ ...both, delayMs, presentation: { targetDurationS: 2 } });
+          feed.play(4.5);
+          await feed.pause(awayS, { unpacedS });
+          feed.play(lateS, { audio: true });
+          feed.play(2.5);
+          await feed.session.end();
+          await feed.look();
+          assertContiguous(await samplesOf(feed, 'audio'));
+          assertContiguous(await samplesOf(feed, 'source'));
+          assert.deepEqual(await feed.violations({ stepS: PAUSE_STEP_S }), []);
+        },
+      ),
       // In the example the publisher comes back between two paces, when the segment is too long and the next one is not cut yet.
-      { numRuns: 60, examples: [[1.85, 0.249, 0.1]] },
+      { numRuns: 60, examples: [[1.85, 0.249, 0.1, 0]] },
     );
+  });
+
+  test('has no segment of a tick before another configuration whose keyframe comes late', async () => {
+    for (const delayMs of [0, 80]) {
+      const feed = new Feed({ ...both, fps: 25, gop: 60, delayMs, presentation: { targetDurationS: 2 } });
+      await feed.watch(4.8);
+      await feed.watch(2.37);
+      feed.reconfigure(changed);
+      await feed.watch(5);
+      assert.deepEqual(await feed.violations({ stepS: STEP_S }), []);
+      const lengthsS = (await playlistOf(feed, 'source')).segments
+        .slice(0, 4)
+        .map(({ durationS }) => durationS.toFixed(2));
+      assert.deepEqual(lengthsS, ['2.40', '2.40', '2.40', '2.40']);
+    }
   });
 
   test('is silent where the audio stops, and continues with the audio when it is back', async () => {
