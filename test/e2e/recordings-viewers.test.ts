@@ -155,7 +155,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using first = await chromium.newPage(WINDOW);
     // The video does not play, so that it stays where it begins.
     await first.page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
-    const begins = async (id: string, query: string, atS: number) => {
+    /** @param zeroS the position in the recording of the video's position 0 */
+    const begins = async (id: string, query: string, atS: number, zeroS = 0) => {
       await first.page.goto(`${server.url}/play/${id}${query}`);
       await untilShown(first.page, 'mode', 'replay');
       const shownAtS = await waitFor(
@@ -165,7 +166,9 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
           ),
         { what: 'a picture' },
       );
-      assert.ok(Math.abs(shownAtS - atS) < 0.5, `${query} begins at ${shownAtS} s`);
+      assert.ok(Math.abs(shownAtS + zeroS - atS) < 0.5, `${query} begins at ${shownAtS} s`);
+      const isAt = async () => Math.abs(Number(await first.page.locator('#seek').inputValue()) - atS) < 0.5;
+      await waitFor(isAt, { what: 'the position on the time line' });
     };
     await begins(stream.playbackId, '?t=6', 6);
     await first.page.getByText('Back to live').click();
@@ -188,6 +191,19 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await begins(session!.id, `?t=${moment.dateMs}`, moment.positionS);
     await begins(session!.id, '?t=0', 0);
     await begins(session!.id, '?t=no', 0);
+    // So it is where the rendition is loaded first, because only that fits the connection. The video then begins with the rendition.
+    const startOf = async (rendition: string) => {
+      const { segments } = readMediaPlaylist(await (await fetch(`${folder}${rendition}.m3u8`)).text());
+      return Date.parse(segments[0]!.programDateTime!) / 1000;
+    };
+    const laterS = (await startOf('low')) - (await startOf('source'));
+    assert.ok(laterS > 1, `it begins ${laterS} s later`);
+    await first.page.route('**/index.m3u8', async (route) => {
+      const response = await route.fetch();
+      const text = (await response.text()).replace(/BANDWIDTH=\d+(?=.*\nsource)/g, 'BANDWIDTH=50000000');
+      await route.fulfill({ response, body: text });
+    });
+    await begins(session!.id, `?t=${Math.round(laterS + 2)}`, Math.round(laterS + 2), laterS);
     assert.deepEqual(first.errors, []);
 
     await untilShown(page, 'state', 'offline');
@@ -210,9 +226,9 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     }
     // What the server says in place of a download is not for viewers, and must not replace the page.
     const button = page.getByRole('button', { name: 'Download as MP4' });
-    // Timers of 15 s take 4 s from now on, among them that of the message.
+    // Timers of 15 s take 8 s from now on, among them that of the message.
     await page.evaluate(
-      '{ const start = setTimeout; setTimeout = (run, ms, ...more) => start(run, ms === 15_000 ? 4000 : ms, ...more); }',
+      '{ const start = setTimeout; setTimeout = (run, ms, ...more) => start(run, ms === 15_000 ? 8000 : ms, ...more); }',
     );
     const answered = Promise.withResolvers<void>();
     let asked = 0;

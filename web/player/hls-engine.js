@@ -156,10 +156,16 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     offer();
   };
   const looking = setInterval(() => void look(), LISTED_EVERY_MS);
+  let zeroS = 0;
   const begin = async (/** @type {import('./engine.js').StartAt} */ at) => {
-    // Positions count from the beginning of the variant that is loaded first. Others may begin later, because their transcoder started later.
+    // The video counts positions from the beginning of the variant that is loaded first. A recording begins with its source. Another variant
+    // may begin later, because its transcoder started later.
     const first = hls.levels[hls.startLevel] ?? hls.levels[0];
-    const positionS = 'positionS' in at ? at.positionS : await positionOf(first?.uri ?? '', at.dateMs);
+    const source = hls.levels.find(({ uri }) => renditionOf(uri) === 'source') ?? first;
+    const playlist = first !== source || 'dateMs' in at ? await loadPlaylist(first?.uri) : '';
+    if (first !== source) zeroS = positionIn(await loadPlaylist(source?.uri), startOf(playlist));
+    const positionS =
+      'dateMs' in at ? beginningIn(playlist, at.dateMs) : at.positionS < 0 ? -1 : Math.max(0, at.positionS - zeroS);
     // Before the start of a running recording's first variant, which may be aligned to audio that begins a little later, hls.js would begin
     // near the end. A negative position leaves the choice to the playlist.
     if (!isStopped) hls.startLoad(positionS < 0 ? positionS : Math.max(positionS, INSIDE_S));
@@ -207,6 +213,7 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     latencyS: () => latencyS(hls),
     dateMs: () => hls.playingDate?.getTime(),
     endS: () => (hasBegun ? (hls.latestLevelDetails?.edge ?? 0) : 0),
+    zeroS: () => zeroS,
     goLive: () => {
       if (hls.liveSyncPosition !== null) video.currentTime = hls.liveSyncPosition;
     },
@@ -236,31 +243,48 @@ function namesOf(variants) {
   return variants.map(({ id }) => id).join(' ');
 }
 
-/**
- * The position in a recording of the frame that was shown at a wall-clock time, but not too close to the end of a running recording. 0 when
- * the playlist cannot be loaded.
- * @param {string} playlist the URL of a media playlist
- * @param {number} dateMs
- */
-async function positionOf(playlist, dateMs) {
-  const text = await fetch(playlist).then(
+/** The text of a media playlist. Empty when it cannot be loaded. @param {string | undefined} url */
+function loadPlaylist(url = '') {
+  return fetch(url).then(
     (response) => response.text(),
     () => '',
   );
-  const targetS = Number(/#EXT-X-TARGETDURATION:(\d+)/.exec(text)?.[1] ?? 0);
-  let positionS;
+}
+
+/** The wall-clock time of the first frame of a media playlist, in milliseconds. @param {string} playlist its text */
+function startOf(playlist) {
+  return Date.parse(/^#EXT-X-PROGRAM-DATE-TIME:(.+)/m.exec(playlist)?.[1] ?? '');
+}
+
+/**
+ * The position in a recording of the frame that was shown at a wall-clock time. The end for a later time, and 0 for an earlier one.
+ * @param {string} playlist the text of a media playlist
+ * @param {number} dateMs
+ */
+function positionIn(playlist, dateMs) {
   let endS = 0;
   let atMs = Number.NaN;
-  for (const [, date, duration] of text.matchAll(/^#EXT-X-PROGRAM-DATE-TIME:(.+)|^#EXTINF:([\d.]+)/gm)) {
+  for (const [, date, duration] of playlist.matchAll(/^#EXT-X-PROGRAM-DATE-TIME:(.+)|^#EXTINF:([\d.]+)/gm)) {
     if (date) atMs = Date.parse(date);
     if (!duration) continue;
     const durationS = Number(duration);
-    if (atMs + durationS * 1000 > dateMs) positionS ??= endS + Math.max(0, (dateMs - atMs) / 1000);
+    if (atMs + durationS * 1000 > dateMs) return endS + Math.max(0, (dateMs - atMs) / 1000);
     endS += durationS;
     atMs += durationS * 1000;
   }
-  const lastS = text.includes('#EXT-X-ENDLIST') ? endS : endS - REPLAY_HOLD_BACK * targetS;
-  return Math.max(0, Math.min(positionS ?? endS, lastS));
+  return endS;
+}
+
+/**
+ * The same, but not too close to the end of a running recording.
+ * @param {string} playlist
+ * @param {number} dateMs
+ */
+function beginningIn(playlist, dateMs) {
+  const positionS = positionIn(playlist, dateMs);
+  if (playlist.includes('#EXT-X-ENDLIST')) return positionS;
+  const targetS = Number(/#EXT-X-TARGETDURATION:(\d+)/.exec(playlist)?.[1] ?? 0);
+  return Math.max(0, Math.min(positionS, positionIn(playlist, Infinity) - REPLAY_HOLD_BACK * targetS));
 }
 
 /**

@@ -55,6 +55,7 @@ export function playNatively(video, url, _quality, startAt) {
       return Number.isFinite(start) ? start + video.currentTime * 1000 : undefined;
     },
     endS: seekableEndS,
+    zeroS: () => 0,
     goLive: () => {
       if (video.seekable.length > 0) video.currentTime = seekableEndS() - EDGE_MARGIN_S;
     },

@@ -53,7 +53,7 @@ let askForRecordingFrom = Number.NEGATIVE_INFINITY;
 let hasBegun = false;
 /** What the viewer wants to see: the live stream, or the recording from a position on. @type {'live' | StartAt} */
 let wanted = 'live';
-/** The position that a replay has reached, in seconds. Where media cannot be decoded, the video itself forgets it. */
+/** The position of the video that a replay has reached, in seconds. Where media cannot be decoded, the video itself forgets it. */
 let reachedS = 0;
 /** Aborted to end playback or a wait, because the viewer wants to see something else. */
 let switching = new AbortController();
@@ -143,7 +143,7 @@ async function playForEver() {
     // A replay that was interrupted continues at the same position. One that had not begun still starts where it was wanted.
     if (startAt && end !== 'switched' && reachedS > 0) {
       const skippedS = end === 'damaged' ? SKIPPED_S : 0;
-      wanted = { positionS: Math.min(reachedS + skippedS, engine.endS() || Infinity) };
+      wanted = { positionS: engine.zeroS() + Math.min(reachedS + skippedS, engine.endS() || Infinity) };
     }
     engine.stop();
     engine = undefined;
@@ -180,7 +180,7 @@ function seek(position, isLive) {
   // On the time line of a live stream positions are counted in wall-clock time, but the recording leaves pauses out. So a replay begins at a
   // wall-clock time.
   if (isLive && typeof from === 'number') want({ dateMs: from + position * 1000 });
-  else if (page.mode === 'replay' && engine && engine.endS() > 0) video.currentTime = position;
+  else if (page.mode === 'replay' && engine && engine.endS() > 0) video.currentTime = position - engine.zeroS();
   else want({ positionS: position });
 }
 
@@ -247,7 +247,8 @@ function showPosition() {
   if ((page.mode === 'replay') !== (wanted !== 'live')) return;
   if (page.mode === 'replay') {
     const endS = engine?.endS() ?? 0;
-    if (endS > 0) timeline.show({ positionS: video.currentTime, endS, isLive: false });
+    const zeroS = engine?.zeroS() ?? 0;
+    if (endS > 0) timeline.show({ positionS: zeroS + video.currentTime, endS: zeroS + endS, isLive: false });
     if (recording?.running) void askForRecording();
     return;
   }
