@@ -2,6 +2,8 @@
  * One pass of libswscale.
  */
 import {
+  AV_FRAME_DATA_DYNAMIC_HDR_PLUS,
+  AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
   AV_FRAME_FLAG_INTERLACED,
   AVCOL_PRI_UNSPECIFIED,
   AVCOL_SPC_BT709,
@@ -67,10 +69,13 @@ export class ScalingStep implements Disposable {
   }
 }
 
-/** Removes declarations of a hostile bitstream for which libswscale would refuse a frame. */
+/** Removes declarations for which libswscale would refuse a frame, or compute the mapping of every colour, which takes seconds, in every pass. */
 export function simplify(frame: Frame): void {
   // Both fields are scaled as one frame. At half the height they blend, so that no lines are visible.
   frame.clearFlags(AV_FRAME_FLAG_INTERLACED);
+  // Where the display on which a frame was mastered is not that of its colours, each pass would map its tones, once more whenever it changes.
+  frame.removeSideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
+  frame.removeSideData(AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
   if (!MATRICES.has(frame.colorSpace)) frame.colorSpace = AVCOL_SPC_UNSPECIFIED;
   if (!PRIMARIES.has(frame.colorPrimaries)) frame.colorPrimaries = AVCOL_PRI_UNSPECIFIED;
   if (!TRANSFERS.has(frame.colorTrc)) frame.colorTrc = AVCOL_TRC_UNSPECIFIED;

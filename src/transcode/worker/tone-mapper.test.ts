@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
+  AV_FRAME_DATA_MASTERING_DISPLAY_METADATA,
   AV_LOG_QUIET,
   AV_PIX_FMT_YUV420P,
   AVCOL_PRI_BT709,
@@ -74,6 +75,40 @@ it('maps tones of PQ and HLG: black stays black, diffuse white is white, and not
     );
   }
 });
+
+it('computes nothing that takes long before its announcement, or again, for a display on which frames were mastered', () => {
+  let announced = 0;
+  let announcedAtMs = 0;
+  using mapper = new ToneMapper(SIZE, () => {
+    announced += 1;
+    announcedAtMs = cpuMs();
+  });
+  const frame = (nits: number) => {
+    const mastered = grey(573, AVCOL_TRC_SMPTE2084);
+    describeDisplay(mastered, nits);
+    return mastered;
+  };
+  const beganAtMs = cpuMs();
+  mapper.map(frame(4000));
+  const firstEndMs = cpuMs();
+  mapper.map(frame(1000));
+  const otherMs = cpuMs() - firstEndMs;
+  assert.equal(announced, 1);
+  const preparedMs = firstEndMs - announcedAtMs;
+  const beforeMs = announcedAtMs - beganAtMs;
+  assert.ok(
+    preparedMs > 10 * (beforeMs + otherMs),
+    `${preparedMs} ms, ${beforeMs} ms before it, ${otherMs} ms after it`,
+  );
+});
+
+/** Describes the display on which a frame was mastered, of wide primaries and half a nit of black, as an AVMasteringDisplayMetadata. */
+function describeDisplay(frame: Frame, nits: number): void {
+  const data = frame.newSideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, 10 * 8 + 2 * 4);
+  const chromaticities = [34_000, 16_000, 13_250, 34_500, 7500, 3000, 15_635, 16_450].map((each) => [each, 50_000]);
+  const rationals = [...chromaticities, [1, 2], [nits, 1]];
+  for (const [at, value] of [...rationals.flat(), 1, 1].entries()) data.writeInt32LE(value, 4 * at);
+}
 
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();

@@ -39,10 +39,10 @@ export class ToneMapper implements Disposable {
     simplify(source);
     const { colorRange, colorPrimaries, colorTrc } = source;
     const colours: Colours = { colorRange, colorSpace: matrixOf(source), colorPrimaries, colorTrc };
-    // The cost of tone mapping depends on the pixels read and is ten times that of scaling, so the size is reduced first.
-    const small = this.#reduction.run(source, colours);
     if (this.#prepared === undefined || !areEqual(this.#prepared, colours)) this.#onPrepare();
     this.#prepared = colours;
+    // The cost of tone mapping depends on the pixels read and is ten times that of scaling, so the size is reduced first.
+    const small = this.#reduction.run(source, colours);
     return this.#mapping.run(small, { ...SDR, colorRange });
   }
 
