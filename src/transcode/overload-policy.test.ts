@@ -63,6 +63,18 @@ it('sheds as many of other renditions as were shed before, but never the last', 
   assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
 });
 
+it('sheds no other rendition in place of one that is left out, and makes the last that remains', () => {
+  const policy = new OverloadPolicy(['a', 'b', 'c', 'd']);
+  run(policy, 1500, 0, 1000);
+  policy.leaveOut('a');
+  assert.deepEqual(policy.shed, ['b']);
+  policy.leaveOut('d');
+  assert.deepEqual(policy.shed, ['b']);
+  policy.leaveOut('c');
+  assert.deepEqual(policy.shed, []);
+  assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
+});
+
 it('for any lag, the shed renditions are the first ones of the order, and never include the last', () => {
   fc.assert(
     fc.property(

@@ -53,6 +53,12 @@ export class OverloadPolicy {
     this.#shed = order.slice(0, Math.min(this.#shed.length, Math.max(0, order.length - 1)));
   }
 
+  /** Takes out a rendition that is not made any more. The others stay as they are, except that the last one is not shed. */
+  leaveOut(renditionId: string): void {
+    this.#order = this.#order.filter((id) => id !== renditionId);
+    this.#shed = this.#shed.filter((id) => id !== renditionId).slice(0, Math.max(0, this.#order.length - 1));
+  }
+
   /** Decides what to do now. Called several times a second. */
   judge(lagMs: number, nowMs: number): OverloadAction | undefined {
     if (nowMs - this.#restoredAt > STABLE_MS) {

@@ -188,6 +188,22 @@ it('makes a shed rendition when the encoder of the last one failed', async (t) =
   );
 });
 
+it('does not take a shed rendition whose encoder failed for a restored one', async (t) => {
+  const { transcoder, workers, warnings, begin, send, pass } = await setUp(t);
+  await begin();
+  send(0);
+  await waitFor(
+    () => {
+      pass(TICK_MS);
+      return transcoder.stats.shed.length > 0;
+    },
+    { what: 'a rendition to be shed' },
+  );
+  workers.say({ type: 'failed', rendition: 0 });
+  await waitFor(() => warnings.some(({ code }) => code === 'transcode_rendition_failed'), { what: 'the failure' });
+  assert.deepEqual(transcoder.stats.shed, []);
+});
+
 it('ends when it is disposed because its source is refused', async (t) => {
   const { transcoder, workers, begin, warnings } = await setUp(t);
   await begin();

@@ -482,10 +482,10 @@ export class ProcessTranscoder implements Transcoder {
     if (renditionId === undefined || this.#failed.has(renditionId)) return;
     this.#failed.add(renditionId);
     const before = this.#policy.shed;
-    this.#policy.replaceOrder(largestFirst(this.#plans.filter(({ id }) => !this.#failed.has(id))));
+    this.#policy.leaveOut(renditionId);
     this.#restored.delete(renditionId);
     // The last rendition is never shed. If it fails, the next one takes its place.
-    const restored = before.filter((id) => !this.#policy.shed.includes(id));
+    const restored = before.filter((id) => id !== renditionId && !this.#policy.shed.includes(id));
     for (const id of restored) this.#restored.set(id, this.#results.sentOrdinal);
     if (restored.length > 0) this.#sendActive();
     const code = 'transcode_rendition_failed';
