@@ -73,6 +73,9 @@ const FROM_WORKER: readonly FromWorker[] = [
   { type: 'picture', kind: 'poster', pts: 9000, jpeg: Buffer.from('ffd8ffd9', 'hex') },
   { type: 'picture', kind: 'tile', pts: 9000, jpeg: Buffer.from('ffd8ffd9', 'hex') },
   { type: 'missing' },
+  { type: 'preparing' },
+  { type: 'failed', rendition: 0 },
+  { type: 'out_of_memory' },
   { type: 'done', count: 3 },
   { type: 'health', health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0, blackS: 0, frozenS: 1.5 } },
 ];
