@@ -34,8 +34,10 @@ export async function makeStill(
   let hasPrepared = false;
   /** Gives a worker its time once more. One that a hostile frame controls gets no more than that. */
   const onPreparing = () => {
-    if (!hasPrepared) timeout.refresh();
+    if (hasPrepared) return;
     hasPrepared = true;
+    clearTimeout(timeout);
+    timeout = startTimeout();
   };
   const worker = new WorkerProcess(
     forkServer,
@@ -57,7 +59,8 @@ export async function makeStill(
     const packet = { kind: 'video', pts: ticks(0), dts: ticks(0), keyframe: true, data } as const;
     worker.send({ type: 'packet', packet, afterGap: false });
   };
-  const timeout = setTimeout(() => worker.kill('hung'), TIME_LIMIT_MS);
+  const startTimeout = () => setTimeout(() => worker.kill('hung'), TIME_LIMIT_MS);
+  let timeout = startTimeout();
   try {
     return await picture;
   } finally {
