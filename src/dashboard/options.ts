@@ -10,7 +10,7 @@ import type { Logger } from '#telemetry/logger.ts';
 
 /** The options of the dashboard. */
 export interface DashboardOptions {
-  readonly store: Pick<Store, 'apiKeys' | 'browserSessions' | 'users'>;
+  readonly store: Pick<Store, 'apiKeys' | 'browserSessions' | 'events' | 'users'>;
   /** Makes the tokens that the API accepts. */
   readonly tokens: BrowserTokens;
   /** Counts wrong links and keys, together with the wrong API keys of requests to the API. */

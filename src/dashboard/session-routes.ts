@@ -55,7 +55,10 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
       const presented = link === undefined ? { key: new Secret(key!) } : { link: new Secret(link) };
       const open = await beginSession({ ...options, signIns }, request, presented, secret);
       const { name, attributes } = cookieOf(request);
-      return await reply.setCookie(name, secret.reveal(), attributes).code(201).send(answerOf(options, open));
+      return await reply
+        .setCookie(name, secret.reveal(), attributes)
+        .code(201)
+        .send(await answerOf(options, open));
     },
   );
 
@@ -74,7 +77,7 @@ export async function sessionRoutes(http: FastifyInstance, options: DashboardOpt
     if (now - session.lastSeen >= SEEN_EVERY_MS || session.address !== request.ip) {
       await store.browserSessions.seen(session.id, now, request.ip);
     }
-    return answerOf(options, open);
+    return await answerOf(options, open);
   });
 
   http.post('/dashboard/session/end', async (request, reply) => {
@@ -132,12 +135,13 @@ async function sessionOf(
   return open === undefined || isOver(open, clock.now()) ? undefined : open;
 }
 
-/** The answer for the pages: the token for the API, and who is signed in. */
-function answerOf({ tokens, clock }: DashboardOptions, { session, user, key }: OpenBrowserSession) {
+/** The answer for the pages: the token for the API, who is signed in, and the newest event, after which the pages read events. */
+async function answerOf({ store, tokens, clock }: DashboardOptions, { session, user, key }: OpenBrowserSession) {
   const expiresAt = ms(clock.now() + TOKEN_LIFE_MS);
   return {
     token: tokens.issue(session.id, expiresAt).reveal(),
     expiresAt,
+    lastEventId: await store.events.last(),
     sessionId: session.id,
     user: { id: user.id, name: user.name, isAdmin: user.isAdmin },
     ...(key && { key: { id: key.id, name: key.name, ...(key.access && { access: key.access }) } }),

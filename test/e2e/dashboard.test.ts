@@ -570,8 +570,8 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await using watched = await openSignedIn('/');
     const { page, errors } = watched;
     // It is also too fast, so that the texts that say how long ago something was soon change.
-    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000 + 5 * performance.now(); }');
-    // Events are received only after the refusal, which the page must find by loading once more.
+    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000 + Math.round(5 * performance.now()); }');
+    // The page begins to receive events only after the refusal, and must not miss it.
     const refused = Promise.withResolvers<void>();
     await page.route('**/event/stream', (route) => refused.promise.then(() => route.continue()));
     await page.goto(url(`/streams/${made.id}/start`));

@@ -5,7 +5,7 @@
 import { signal } from '@preact/signals';
 import { EventLines } from './event-lines.ts';
 import { API } from './place.ts';
-import { bearer, errorOf, forgetToken } from './session.ts';
+import { bearer, errorOf, eventBeforePage, forgetToken } from './session.ts';
 import type { ServiceEvent } from './types.ts';
 
 /**
@@ -59,9 +59,12 @@ async function read(signal: AbortSignal): Promise<void> {
     const silence = new AbortController();
     let timer = setTimeout(() => silence.abort(), SILENCE_MS);
     try {
+      const authorization = `Bearer ${await bearer()}`;
+      // What happens while the page loads its first data is not missed.
+      lastId ??= eventBeforePage()?.toString();
       const response = await fetch(`${API}/event/stream`, {
         headers: {
-          authorization: `Bearer ${await bearer()}`,
+          authorization,
           ...(lastId !== undefined && { 'last-event-id': lastId }),
         },
         signal: AbortSignal.any([signal, silence.signal]),
@@ -73,8 +76,7 @@ async function read(signal: AbortSignal): Promise<void> {
         return;
       }
       if (response.ok && response.body !== null) {
-        // What was loaded before the server began to send events may already be old.
-        if (lastId === undefined) for (const listener of listeners) listener([]);
+        if (eventState.value === 'lost' && lastId === undefined) for (const listener of listeners) listener([]);
         eventState.value = 'live';
         pauseMs = FIRST_PAUSE_MS;
         const lines = new EventLines();

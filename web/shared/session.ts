@@ -22,6 +22,8 @@ export interface SignedIn {
 
 interface TokenAnswer extends SignedIn {
   readonly token: string;
+  /** The newest event at that moment. A server of an earlier version does not send it. */
+  readonly lastEventId?: number;
 }
 
 /** A token is renewed this long before it expires, so that no request has an expired one. */
@@ -43,6 +45,13 @@ export const signedOutBecause = signal<string | undefined>(undefined);
  */
 let token: { readonly value: string; readonly until: number; readonly untilDate: number } | undefined;
 let renewing: Promise<string> | undefined;
+/** The newest event before this page loaded anything, because everything it loads needs a token. */
+let lastEventId: number | undefined;
+
+/** The newest event before this page loaded anything; undefined before the first token. */
+export function eventBeforePage(): number | undefined {
+  return lastEventId;
+}
 
 /** A token that is valid now. @throws {ApiError} 401 when nobody is signed in, which the frame shows by itself */
 export async function bearer(): Promise<string> {
@@ -83,7 +92,8 @@ async function renew(): Promise<string> {
   }
 }
 
-function accept({ token: value, sessionId, user, key }: TokenAnswer): string {
+function accept({ token: value, lastEventId: last, sessionId, user, key }: TokenAnswer): string {
+  lastEventId ??= last;
   const who = { sessionId, user, ...(key && { key }) };
   const usedMs = LIFE_MS - RENEW_MS;
   token = { value, until: performance.now() + usedMs, untilDate: Date.now() + usedMs };
