@@ -194,6 +194,57 @@ test('a keyframe that comes a little before the cut that audio caused begins a s
   ]);
 });
 
+test('a keyframe at a scene cut does not begin a segment before the one that audio has begun', () => {
+  const marker = newMarker({ targetDurationS: 2 });
+  for (let at = 0; at < 4010; at += 40) markOf(marker, at % 2000 === 0 ? key(at) : frame(at));
+  marker.pass(6.46);
+  const marks = [6010, 6250, 8010].map((at) => markOf(marker, key(at))?.ordinal);
+  assert.deepEqual(marks, [3, undefined, 4]);
+  const [before, after] = cutsOf(marker).slice(-2);
+  assert.ok(before![1]! < after![1]!);
+});
+
+test('cuts never go back in time when the video comes far behind its audio', () => {
+  const stalls = fc.record({
+    gop: fc.integer({ min: 10, max: 90 }),
+    fromFrame: fc.integer({ min: 1, max: 300 }),
+    stallS: fc.integer({ min: 1, max: 90 }).map((tenths) => tenths / 10),
+    delayMs: fc.constantFrom(0, 80),
+  });
+  fc.assert(
+    fc.property(stalls, ({ gop, fromFrame, stallS, delayMs }) => {
+      const marker = newMarker({ targetDurationS: 2 });
+      for (let at = 0; at < 600; at += 1) {
+        const packet = packetAt(VIDEO_TRACK, Math.round(at * 33.333), { keyframe: at % gop === 0, delayMs });
+        marker.pass(at < fromFrame ? at / 30 : Math.max(at / 30, fromFrame / 30 + stallS));
+        markOf(marker, packet);
+      }
+      const cuts = marker.cuts.map(({ atS }) => atS);
+      for (const [index, atS] of cuts.slice(1).entries()) assert.ok(atS > cuts[index]!, cuts.join(' '));
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('frames that are missing before a keyframe that is known to come do not end a segment without one', () => {
+  for (const [targetDurationS, gop] of [
+    [2, 60],
+    [2, 66],
+    [4, 120],
+  ] as const) {
+    for (let lost = 10; lost < gop; lost += 1) {
+      for (let from = 1; from + lost <= gop; from += 3) {
+        const marker = newMarker({ targetDurationS });
+        for (let at = 0; at < 6 * gop; at += 1) {
+          if (at >= 3 * gop + from && at < 3 * gop + from + lost) continue;
+          const mark = markOf(marker, packetAt(VIDEO_TRACK, Math.round(at * 33.333), { keyframe: at % gop === 0 }));
+          if (at >= 2 * gop) assert.equal(mark !== undefined, at % gop === 0, `${lost} frames, at ${at} of ${gop}`);
+        }
+      }
+    }
+  }
+});
+
 test('a segment ends before two seconds where the next keyframe would come too late', () => {
   const independent = ({ fps, gop }: { fps: number; gop: number }) =>
     marksOf(newMarker({ targetDurationS: 2 }), { fps, gop, seconds: 7 }).map((mark) => {
@@ -417,6 +468,17 @@ test('a pause of the leader without other tracks is cut into segments within the
   assert.equal(markOf(marker, frame(3_604_480 + 12_600))?.ordinal, 5);
   const lengths = marker.cuts.slice(1).map(({ atS }, index) => atS - marker.cuts[index]!.atS);
   assert.ok(lengths.every((lengthS) => lengthS < 4.49));
+});
+
+test('a pause of the leader is cut in presentation time, as its neighbours are', () => {
+  const marker = newMarker({ targetDurationS: 2 });
+  markOf(marker, key(0, 300));
+  markOf(marker, packetAt(VIDEO_TRACK, 4480, { delayMs: 300 }));
+  assert.deepEqual(cutsOf(marker), [
+    [0, 0.3],
+    [1, 2.54],
+    [2, 4.78],
+  ]);
 });
 
 test('an audio-only session is cut every two seconds', () => {

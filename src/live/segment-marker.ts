@@ -168,14 +168,16 @@ export class SegmentMarker {
     }
     const lengthS = atS - phase.startS;
     const { missed } = phase;
-    if (missed !== undefined && lengthS < DESIRED_DURATION_S && (lengthS >= 0 || packet.keyframe)) {
-      // A keyframe may be a little earlier than the cut. Its segment is as long as any other.
+    // A keyframe may be a little earlier than the cut. Its segment is as long as any other. One that is much earlier comes in a burst after a
+    // stall, too late for its time, which has been filled.
+    const isNear = lengthS >= 0 || (packet.keyframe && lengthS > -MOST_LATE_S);
+    if (missed !== undefined && lengthS < DESIRED_DURATION_S && isNear) {
       this.#phase = { ...phase, startS: Math.min(phase.startS, atS), missed: undefined, isDue: !packet.keyframe };
       this.#frameS = 0;
       return marked(packet, missed);
     }
     // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
-    if (lengthS < 0) return packet;
+    if (lengthS < 0 || atS + this.#compositionS <= (this.#cuts.at(-1)?.atS ?? 0)) return packet;
     const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
     // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
     // not used, a segment would begin without a keyframe.
@@ -194,11 +196,13 @@ export class SegmentMarker {
 
   /** Whether the growing segment must end before this frame, which is no keyframe. @param toleranceS half the duration of a frame */
   #mustEnd({ startS, isDue }: Running, lengthS: number, toleranceS: number): boolean {
-    if (lengthS + this.#frameS > this.#latestS) return true;
     const { expectedS } = this.#keyframes;
     const leftS = expectedS === undefined ? undefined : expectedS - startS;
-    const isAwaited = leftS === undefined ? !isDue : leftS > 0 && leftS <= this.#latestS;
-    if (isAwaited) return false;
+    const isExpected = leftS !== undefined && leftS > 0 && leftS <= this.#latestS;
+    // A pause earlier in the segment does not mean that the next frame is late, too.
+    if (isExpected && lengthS < leftS) return false;
+    if (lengthS + (isExpected ? 2 * toleranceS : this.#frameS) > this.#latestS) return true;
+    if (isExpected || (leftS === undefined && !isDue)) return false;
     const isOverdue = leftS === undefined || leftS <= 0;
     return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(leftS));
   }
@@ -246,7 +250,7 @@ export class SegmentMarker {
     const overS = lengthS - this.#targetDurationS - TARGET_ROUNDING_S;
     const count = Math.ceil(Math.max(0, overS) / this.#targetDurationS);
     for (let index = 1; index <= count; index++) {
-      this.#cut(startS + (index * lengthS) / (count + 1), false);
+      this.#cut(startS + this.#compositionS + (index * lengthS) / (count + 1), false);
     }
   }
 

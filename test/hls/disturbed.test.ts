@@ -11,7 +11,7 @@ import type { SessionEvent } from '#media/session-event.ts';
 import { audioTrack, Feed, videoTrack } from '../support/hls-feed.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { type ReadSample, readTrack } from '../support/iso-bmff.ts';
-import { asEvent, markAt, VIDEO_ID } from '../support/tracks.ts';
+import { asEvent, markAt, packetAt, VIDEO_ID } from '../support/tracks.ts';
 
 const { signal } = new AbortController();
 
@@ -571,6 +571,23 @@ test('every rule is kept when video comes back a moment before the segment that 
   await feed.watch(5.3, { video: true });
   await feed.watch(2.1);
   assert.deepEqual(await feed.violations({ stepS: 3.8, variableFrameRate: true, lossy: true }), []);
+});
+
+test('every rule is kept when the video stalls beside its audio, and then comes at once', async () => {
+  for (const gop of [30, 60]) {
+    for (const stalledS of [1.5, 2.7, 3.5, 4.5, 5.5, 7]) {
+      const feed = new Feed({ ...both, gop, presentation: { targetDurationS: 2, windowS: 60 } });
+      await feed.watch(6);
+      await feed.watch(stalledS, { video: true });
+      for (let frame = 6 * 30; frame < Math.ceil((6 + stalledS) * 30); frame += 1) {
+        const packet = packetAt(videoTrack(), Math.round((frame * 1000) / 30), { keyframe: frame % gop === 0 });
+        feed.session.write(VIDEO_ID, packet);
+      }
+      await feed.watch(14);
+      const violations = await feed.violations({ stepS: 9, variableFrameRate: true });
+      assert.deepEqual(violations, [], `${stalledS} s, a keyframe every ${gop} frames`);
+    }
+  }
 });
 
 test('every rule is kept for any behaviour of a publisher', async () => {
