@@ -304,11 +304,11 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
   const { dataDir } = config.store;
   const deletionClock = new CautiousClock({
     clock,
-    startedAt: believableTime(dataDir, await store.nodes.time()),
+    startedAt: believableTime(dataDir, await store.nodes.time(), logger),
     onDoubt: (aheadMs) =>
       logger.warn(
         { aheadS: Math.round(aheadMs / 1000) },
-        'the clock is ahead of what it was before, so nothing expires by it for a day; if it is right, restart the server, after deleting last-time in its data folder and setting the clock of a PostgreSQL database',
+        'the clock is ahead of what it was before, so nothing expires by it for a day; if it is right, delete last-time in the data folder, set the clock of a PostgreSQL database, and restart the server',
       ),
   });
   parts.use(new LastTime({ dataDir, clock: deletionClock, logger }));

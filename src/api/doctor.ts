@@ -42,7 +42,9 @@ export function checkClock(offsetMs: number | undefined, doubtedMs?: number): Ch
   const id = 'clock';
   if (doubtedMs !== undefined) {
     const ahead = `The clock of the server is ${(doubtedMs / DAY_MS).toFixed(1)} days ahead of what it was before`;
-    const message = `${ahead}, so nothing expires by it until the server has run for a day; set it by NTP if it is wrong.`;
+    const wayOut =
+      'Set it by NTP if it is wrong. If it is right, delete last-time in the data folder and restart the server';
+    const message = `${ahead}, so nothing expires by it until the server has run for a day. ${wayOut}.`;
     return { id, state: 'problem', message };
   }
   if (offsetMs === undefined)

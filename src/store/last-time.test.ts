@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -19,13 +19,16 @@ function newFolder(t: TestContext): string {
   return folder;
 }
 
-/** A server that runs for a while with its clock at a time. Returns by which time it would delete data, at its start and at its end. */
-async function run(dataDir: string, { now, hours }: { now: number; hours: number }) {
+/**
+ * A server that runs for a while with its clock at a time. Returns by which time it would delete data, at its start and at its end.
+ * @param running what happens before it ends
+ */
+async function run(dataDir: string, { now, hours }: { now: number; hours: number }, running = () => {}) {
   const machine = { now, monotonic: 0 };
   const doubts: number[] = [];
   const clock = new CautiousClock({
     clock: { now: () => ms(machine.now), monotonic: () => ms(machine.monotonic) },
-    startedAt: believableTime(dataDir, ms(now)),
+    startedAt: believableTime(dataDir, ms(now), silentLogger),
     onDoubt: (aheadMs) => doubts.push(aheadMs),
   });
   const first = clock.now();
@@ -33,6 +36,7 @@ async function run(dataDir: string, { now, hours }: { now: number; hours: number
     await using _ = new LastTime({ dataDir, clock, logger: silentLogger });
     machine.now += hours * 3_600_000;
     machine.monotonic += hours * 3_600_000;
+    running();
   }
   return { first, last: clock.now(), doubts: doubts.length };
 }
@@ -60,19 +64,31 @@ test('the time is believed when the server was off for days, when it has run for
   assert.equal((await run(dataDir, { now: IN_2040, hours: 1 })).doubts, 0);
 });
 
-test('a clock at 1970 deletes nothing, and the time is believed again once it is right', async (t) => {
+test('a file that an operator deletes while the server doubts its clock stays deleted when the server stops', async (t) => {
+  const dataDir = newFolder(t);
+  await run(dataDir, { now: NOW, hours: 1 });
+  const later = NOW + 30 * DAY;
+  assert.equal((await run(dataDir, { now: later, hours: 1 }, () => rmSync(join(dataDir, 'last-time')))).doubts, 1);
+  const { first, doubts } = await run(dataDir, { now: later + DAY, hours: 1 });
+  assert.deepEqual([first, doubts], [later + DAY, 0]);
+});
+
+test('a clock at 1970 deletes nothing, and the time is believed again as soon as a server starts after it is right', async (t) => {
   const dataDir = newFolder(t);
   await run(dataDir, { now: NOW, hours: 1 });
   assert.ok((await run(dataDir, { now: 0, hours: 1 })).last < DAY);
   const { first, doubts } = await run(dataDir, { now: NOW + DAY, hours: 1 });
-  assert.deepEqual([first < 2 * DAY, doubts], [true, 1], 'data expires a day later');
+  assert.deepEqual([first, doubts], [NOW + DAY, 0]);
+  const fresh = newFolder(t);
+  await run(fresh, { now: 0, hours: 1 });
+  assert.equal((await run(fresh, { now: NOW, hours: 1 })).doubts, 0);
 });
 
 test('the time is kept while the server runs, in a file of its owner, and damage to the file stops nothing', async (t) => {
   const dataDir = newFolder(t);
   const path = join(dataDir, 'last-time');
   let now = NOW;
-  const clock = { now: () => ms(now), monotonic: () => ms(0) };
+  const clock = { now: () => ms(now), doubtedMs: undefined };
   await using _ = new LastTime({ dataDir, clock, logger: silentLogger, everyMs: 5 });
   now += DAY;
   await waitFor(() => readdirSync(dataDir).includes('last-time') && readFileSync(path, 'utf8').includes('11-27'), {
@@ -80,6 +96,11 @@ test('the time is kept while the server runs, in a file of its owner, and damage
   });
   assert.equal(statSync(path).mode & 0o777, 0o600);
   const damaged = newFolder(t);
-  writeFileSync(join(damaged, 'last-time'), 'no time');
-  assert.equal(believableTime(damaged, ms(IN_2040)), IN_2040);
+  for (const content of ['no time', '']) {
+    writeFileSync(join(damaged, 'last-time'), content);
+    assert.equal(believableTime(damaged, ms(IN_2040), silentLogger), IN_2040);
+  }
+  const unreadable = newFolder(t);
+  mkdirSync(join(unreadable, 'last-time'));
+  assert.equal(believableTime(unreadable, ms(IN_2040), silentLogger), IN_2040);
 });

@@ -5,49 +5,53 @@
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Clock } from '#lib/clock.ts';
+import type { CautiousClock } from '#lib/cautious-clock.ts';
 import { pause } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { folderError, isErrno } from './data-folder.ts';
+import { isErrno } from './data-folder.ts';
 
 const NAME = 'last-time';
 const EVERY_MS = 3_600_000;
 /** How long a server may have been off for the present time to be believed. */
 const OFF_MS = 7 * 86_400_000;
 
+/** An earlier time is that of a clock that is not set yet, at 1970 for example. No server with this file ran before. */
+const EARLIEST = Date.UTC(2026, 0);
+
 /**
  * The time from which the clock by which data is deleted begins: the present one, or the time at which a server last ran when that is more
- * than a week ago. Blocks.
- * @throws {StoreOpenError} when the file cannot be read
+ * than a week ago. A file that is damaged or cannot be read counts as missing. Blocks.
  */
-export function believableTime(dataDir: string, now: Milliseconds): Milliseconds {
-  const lastTime = lastTimeOf(dataDir);
+export function believableTime(dataDir: string, now: Milliseconds, logger: Logger): Milliseconds {
+  const lastTime = lastTimeOf(dataDir, logger);
   return lastTime !== undefined && now - lastTime > OFF_MS ? lastTime : now;
 }
 
-function lastTimeOf(dataDir: string): Milliseconds | undefined {
-  const path = join(dataDir, NAME);
+function lastTimeOf(dataDir: string, logger: Logger): Milliseconds | undefined {
   try {
-    const time = Date.parse(readFileSync(path, 'utf8').trim());
-    return Number.isNaN(time) ? undefined : ms(time);
+    const time = Date.parse(readFileSync(join(dataDir, NAME), 'utf8').trim());
+    return time >= EARLIEST ? ms(time) : undefined;
   } catch (error) {
-    if (isErrno(error, 'ENOENT')) return undefined;
-    throw folderError(error, path, 'read_only');
+    if (!isErrno(error, 'ENOENT')) logger.warn({ err: error }, 'last-time in the data folder could not be read');
+    return undefined;
   }
 }
 
 /** The options of {@link LastTime}. */
 export interface LastTimeOptions {
   readonly dataDir: string;
-  /** The clock by which data is deleted. A time that it does not believe is not kept. */
-  readonly clock: Clock;
+  /** The clock by which data is deleted. */
+  readonly clock: Pick<CautiousClock, 'now' | 'doubtedMs'>;
   readonly logger: Logger;
   /** Milliseconds between two writes. By default an hour. */
   readonly everyMs?: number;
 }
 
-/** Keeps the time in `<dataDir>/last-time` at the start, every hour, and at the end. */
+/**
+ * Keeps the time in `<dataDir>/last-time` at the start, every hour, and at the end. While the clock is not believed, the file stays as it
+ * is, or deleted: an operator who knows that the clock is right deletes it.
+ */
 export class LastTime implements AsyncDisposable {
   readonly #options: LastTimeOptions;
   readonly #closing = new AbortController();
@@ -73,15 +77,17 @@ export class LastTime implements AsyncDisposable {
     await this.#keep();
   }
 
-  /** Writes a new file and renames it, so that the file is always complete. */
+  /** Writes a new file and renames it, so that the file is always complete, after a power failure, too. */
   async #keep(): Promise<void> {
     const { dataDir, clock, logger } = this.#options;
+    const now = clock.now();
+    if (clock.doubtedMs !== undefined || now < EARLIEST) return;
     const path = join(dataDir, NAME);
     try {
-      await writeFile(`${path}.new`, `${new Date(clock.now()).toISOString()}\n`, { mode: 0o600 });
+      await writeFile(`${path}.new`, `${new Date(now).toISOString()}\n`, { mode: 0o600, flush: true });
       await rename(`${path}.new`, path);
     } catch (error) {
-      logger.warn({ err: error }, 'the time could not be kept in the data folder; it is tried again in an hour');
+      logger.warn({ err: error }, 'the time could not be kept in last-time in the data folder');
     }
   }
 }

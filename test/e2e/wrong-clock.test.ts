@@ -50,8 +50,8 @@ test('data does not expire by a clock that is weeks ahead at the start, and the 
     assert.equal(clock?.state, 'problem');
     assert.match(clock.message, /30\.0 days ahead/);
     assert.equal((await ask(server.url, `/session/${session.id}`)).status, 200);
+    await rm(lastTime);
   }
-  await rm(lastTime);
   await using server = await startServer({ dataDir, settings, apiKey });
   await waitFor(async () => (await ask(server.url, `/session/${session.id}`)).status === 404, {
     what: 'the session to expire',
