@@ -1,7 +1,6 @@
 /**
  * The composition root: the only file that knows every part and connects them.
  */
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { createIsOwner } from '#api/owner.ts';
@@ -238,16 +237,13 @@ async function startRecordings(
   const { recording, objects, quotas, store: settings } = config;
   const { store, logger, clock, metrics } = options;
   const folder = recording.dir ?? join(settings.dataDir, 'recordings');
-  const marking =
-    recording.dir === undefined
-      ? undefined
-      : { noteFile: join(settings.dataDir, 'recordings-folder'), newMark: randomUUID() };
+  const noteFile = recording.dir === undefined ? undefined : join(settings.dataDir, 'recordings-folder');
   const storage = parts.use(
     await RecordingStorage.open({
       ...options,
       deletionClock,
       folder,
-      marking,
+      noteFile,
       settings: recording,
       objects,
       quotas,
@@ -268,7 +264,7 @@ async function startRecordings(
     new FileRecorders({
       ...recording,
       folder,
-      marking,
+      noteFile,
       minFreeBytes: recording.minFreeMib * MIB,
       clock,
       logger,

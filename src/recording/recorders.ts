@@ -62,9 +62,9 @@ export class FileRecorders implements Recorders, AsyncDisposable {
   #uploadsFail = false;
 
   constructor(options: FileRecordersOptions) {
-    const { folder, marking, syncS, minFreeBytes, logger, maxPendingBytes } = options;
+    const { folder, noteFile, syncS, minFreeBytes, logger, maxPendingBytes } = options;
     this.#options = options;
-    const job = { place: { folder, marking }, syncS, minFreeBytes };
+    const job = { place: { folder, noteFile }, syncS, minFreeBytes };
     this.#writer = new WriterThread({ job, logger, ...(maxPendingBytes === undefined ? {} : { maxPendingBytes }) });
   }
 

@@ -48,7 +48,7 @@ test('files of an earlier process are looked for until the store answers, and th
   const storage = parts.use(
     await RecordingStorage.open({
       folder,
-      marking: undefined,
+      noteFile: undefined,
       settings: { retentionDays: 0, minFreeMib: 0, whenFull: 'stop' },
       objects: server.settings,
       store: { ...store, isShared: false, assets: { ...store.assets, getMany } },

@@ -61,13 +61,13 @@ export class RecordingStorage implements AsyncDisposable {
   #isFailing = false;
 
   private constructor(options: RecordingStorageOptions, bucket: ObjectStore | undefined) {
-    const { folder, marking, settings, objects, store, metrics, logger } = options;
+    const { folder, noteFile, settings, objects, store, metrics, logger } = options;
     this.#options = options;
     this.bucket = bucket;
     const secretKey = objects.s3SecretAccessKey?.reveal();
     this.#thread = new StorageThread({
       job: {
-        place: { folder, marking },
+        place: { folder, noteFile },
         bucket: bucket && { ...objects, s3SecretAccessKey: secretKey },
         graceMs: undefined,
       },

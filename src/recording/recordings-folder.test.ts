@@ -1,8 +1,19 @@
 import assert from 'node:assert/strict';
-import { randomUUID } from 'node:crypto';
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { once } from 'node:events';
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { Worker } from 'node:worker_threads';
 import { newMediaPath } from '#domain/ids.ts';
 import { recordingsFolder, WrittenRecording } from '#test/support/recording-folder.ts';
 import { exists, MARKER_NAME, mustBeThere } from './recordings-folder.ts';
@@ -13,8 +24,7 @@ function setUp(t: { after(end: () => void): void }) {
   const folder = join(root, 'mounted');
   mkdirSync(folder);
   const noteFile = join(root, 'note');
-  /** The place as a new process finds it. */
-  const place = (of = folder) => ({ folder: of, marking: { noteFile, newMark: randomUUID() } });
+  const place = (of = folder) => ({ folder: of, noteFile });
   const unmount = () => {
     renameSync(folder, join(root, 'volume'));
     mkdirSync(folder);
@@ -68,10 +78,74 @@ test('a folder that an earlier version marked, or that another server uses as we
   writeFileSync(join(folder, MARKER_NAME), '');
   writeFileSync(noteFile, folder);
   mustBeThere(place());
-  mustBeThere({ folder, marking: { noteFile: `${noteFile}-of-another`, newMark: 'another' } });
+  mustBeThere({ folder, noteFile: `${noteFile}-of-another` });
   mustBeThere(place());
   unmount();
   assert.throws(() => mustBeThere(place()), /mount its volume/);
+});
+
+/** A thread that marks one place after the other, each when all threads have come to it. */
+const MARKING_THREAD = `
+  const { workerData: { module, places, threads, arrived } } = require('node:worker_threads');
+  import(module).then(({ mustBeThere }) => {
+    for (const [index, place] of places.entries()) {
+      Atomics.add(arrived, index, 1);
+      Atomics.notify(arrived, index);
+      for (let seen = 0; (seen = Atomics.load(arrived, index)) < threads; ) Atomics.wait(arrived, index, seen);
+      mustBeThere(place);
+    }
+  });`;
+
+test('servers that mark the folder they share at the same time agree on its mark', async (t) => {
+  const root = recordingsFolder(t);
+  const [threads, rounds] = [4, 60];
+  const arrived = new Int32Array(new SharedArrayBuffer(4 * rounds));
+  const module = new URL('recordings-folder.ts', import.meta.url).href;
+  for (let round = 0; round < rounds; round += 1) {
+    mkdirSync(join(root, `shared-${round}`));
+    if (round % 2 === 0) writeFileSync(join(root, `shared-${round}`, MARKER_NAME), '');
+  }
+  const placesOf = (server: number) =>
+    Array.from({ length: rounds }, (_, round) => ({
+      folder: join(root, `shared-${round}`),
+      noteFile: join(root, `note-${server}-${round}`),
+    }));
+  const ends = Array.from({ length: threads }, async (_, server) => {
+    const workerData = { module, places: placesOf(server), threads, arrived };
+    const worker = new Worker(MARKING_THREAD, { eval: true, workerData });
+    await once(worker, 'exit');
+  });
+  await Promise.all(ends);
+  for (let server = 0; server < threads; server += 1) {
+    for (const { folder, noteFile } of placesOf(server)) {
+      const mark = readFileSync(join(folder, MARKER_NAME), 'utf8');
+      assert.ok(mark.length > 0);
+      assert.equal(readFileSync(noteFile, 'utf8'), `${folder}\n${mark}`);
+    }
+  }
+});
+
+test('a folder that could not be marked, because the disk was full or the power failed, can be marked later', (t) => {
+  const { folder, noteFile, place } = setUp(t);
+  const marker = join(folder, MARKER_NAME);
+  const data = join(folder, 'data');
+  symlinkSync(join(data, 'note'), noteFile);
+  assert.throws(() => mustBeThere(place()), { code: 'ENOENT' });
+  assert.equal(readFileSync(marker, 'utf8'), '');
+  mkdirSync(data);
+  const { atime, mtime } = statSync(marker);
+  utimesSync(marker, atime, mtime);
+  mustBeThere(place());
+  const mark = readFileSync(marker, 'utf8');
+  // The note was written, and the mark was not.
+  writeFileSync(marker, '');
+  utimesSync(marker, atime, mtime);
+  mustBeThere(place());
+  assert.equal(readFileSync(marker, 'utf8'), mark);
+  // What an operator empties is marked anew.
+  writeFileSync(marker, '');
+  mustBeThere(place());
+  assert.notEqual(readFileSync(marker, 'utf8'), mark);
 });
 
 test('an operator can begin with an empty volume, and can move recordings', (t) => {

@@ -1,8 +1,8 @@
 /**
  * The folder of all recordings. When the operator has put it on a volume of its own, it is empty while that volume is not mounted, and then
- * recordings must neither be taken for lost nor be written into the empty mount point. So the folder has a file with a random mark, and the
- * data folder notes the mark. A mount point that was marked before the volume was first mounted has another mark. The calls block, so they
- * are made in worker threads.
+ * recordings must neither be taken for lost nor be written into the empty mount point. So the folder has a file with a mark of its own,
+ * and the data folder notes the mark. A mount point that was marked before the volume was first mounted has another mark. The calls block,
+ * so they are made in worker threads.
  */
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,16 +15,11 @@ export const MARKER_NAME = '.millrace-recordings';
 export interface RecordingsPlace {
   /** The folder of all recordings. */
   readonly folder: string;
-  /** How the folder is marked. Undefined when it is in the data folder, and is not marked. */
-  readonly marking: RecordingsMarking | undefined;
-}
-
-/** How the folder is marked. */
-export interface RecordingsMarking {
-  /** The file that contains the path of the marked folder and, in a second line, its mark. */
-  readonly noteFile: string;
-  /** The mark of a folder that has none yet: random, and the same in all threads of a process. */
-  readonly newMark: string;
+  /**
+   * The file that contains the path of the marked folder and, in a second line, its mark. Undefined when the folder is in the data folder,
+   * and is not marked.
+   */
+  readonly noteFile: string | undefined;
 }
 
 /**
@@ -32,14 +27,13 @@ export interface RecordingsMarking {
  * An operator permits another folder by an empty marker in it.
  * @throws {Error} when it was used before and is empty now, or has another mark; an error of the system
  */
-export function mustBeThere({ folder, marking }: RecordingsPlace): void {
-  if (marking === undefined) {
+export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
+  if (noteFile === undefined) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     return;
   }
-  const { noteFile, newMark } = marking;
   const marker = join(folder, MARKER_NAME);
-  const mark = textOf(marker)?.trim();
+  const mark = textOf(marker);
   const [notedFolder, notedMark] = textOf(noteFile)?.split('\n') ?? [];
   const wasUsed = notedFolder === folder;
   if (mark === undefined && wasUsed && recordingsIn(folder).length === 0) {
@@ -52,17 +46,27 @@ export function mustBeThere({ folder, marking }: RecordingsPlace): void {
       `the folder of recordings ${folder} is not the one that was used last; mount its volume, or delete ${noteFile} to use this one`,
     );
   }
-  if (!mark) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    writeFileSync(marker, newMark, { mode: 0o600, flush: true });
-  }
-  if (!wasUsed || notedMark !== (mark || newMark)) {
-    writeFileSync(noteFile, `${folder}\n${mark || newMark}`, { mode: 0o600, flush: true });
-  }
+  const known = mark || newMark(folder);
+  // If the process ends between the two writes, the next one takes the same mark.
+  if (!wasUsed || notedMark !== known) writeFileSync(noteFile, `${folder}\n${known}`, { mode: 0o600, flush: true });
+  if (!mark) writeFileSync(marker, known, { flag: 'r+', flush: true });
+}
+
+/**
+ * The mark of a folder that has none yet: what identifies its empty marker, which is created if there is none. So all threads, and all
+ * servers that share the folder, take the same mark when they start at the same time.
+ */
+function newMark(folder: string): string {
+  const marker = join(folder, MARKER_NAME);
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  writeFileSync(marker, '', { flag: 'a', mode: 0o600 });
+  const { ino, mtimeNs } = statSync(marker, { bigint: true });
+  // What is empty now was so before, so these values are not those after another server has written the mark.
+  return textOf(marker) || `${ino}-${mtimeNs}`;
 }
 
 function textOf(path: string): string | undefined {
-  return exists(path) ? readFileSync(path, 'utf8') : undefined;
+  return exists(path) ? readFileSync(path, 'utf8').trim() : undefined;
 }
 
 /** Whether a file or folder exists. @throws an error of the system when that cannot be determined */

@@ -284,7 +284,7 @@ describe('a recorder', () => {
 
   test('is not settled as lost while its folder cannot be read, or its volume is not mounted', async (t) => {
     const noteFile = join(recordingsFolder(t), 'note');
-    await using studio = new Studio({ marking: { noteFile, newMark: 'mark' } });
+    await using studio = new Studio({ noteFile });
     const recorder = studio.begin();
     recorded(recorder, both).feed.play(6.5);
     await recorder.pause();

@@ -19,7 +19,7 @@ import { waitFor } from './wait-for.ts';
 
 /** How sessions are recorded in tests. */
 export const RECORDERS = {
-  marking: undefined,
+  noteFile: undefined,
   volumeS: 10,
   syncS: 2,
   maxHours: 24,

@@ -23,7 +23,7 @@ async function setUp(t: TestContext, change: Partial<StorageThreadOptions> = {})
   const secretKey = server.settings.s3SecretAccessKey?.reveal();
   const thread = new StorageThread({
     job: {
-      place: { folder, marking: undefined },
+      place: { folder, noteFile: undefined },
       bucket: { ...server.settings, s3SecretAccessKey: secretKey },
       graceMs: 0,
     },
@@ -107,7 +107,7 @@ test('a call that waits for the bucket neither keeps files on the disk nor keeps
 test('without a bucket the thread only frees, and knows the free space', async (t) => {
   const folder = recordingsFolder(t);
   const { thread } = await setUp(t, {
-    job: { place: { folder, marking: undefined }, bucket: undefined, graceMs: undefined },
+    job: { place: { folder, noteFile: undefined }, bucket: undefined, graceMs: undefined },
   });
   const recording = new WrittenRecording(folder);
   thread.closed(recording.path, [recording.period()]);
@@ -124,7 +124,7 @@ test('while the volume of recordings is not mounted, nothing counts as removed, 
   const folder = join(root, 'mounted');
   const { thread } = await setUp(t, {
     job: {
-      place: { folder, marking: { noteFile: join(root, 'note'), newMark: 'mark' } },
+      place: { folder, noteFile: join(root, 'note') },
       bucket: undefined,
       graceMs: undefined,
     },
@@ -159,7 +159,7 @@ test('a thread that dies is replaced, and what it was asked is rejected', async 
     s3SecretAccessKey: undefined,
   };
   const { thread } = await setUp(t, {
-    job: { place: { folder, marking: undefined }, bucket, graceMs: undefined },
+    job: { place: { folder, noteFile: undefined }, bucket, graceMs: undefined },
     onLost: () => lost.resolve(),
   });
   await assert.rejects(thread.local(), /MILLRACE_RECORDINGS_S3_ACCESS_KEY_ID/);
