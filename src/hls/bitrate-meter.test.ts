@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { AudioTrack } from '#media/track.ts';
+import { VIDEO_TRACK } from '#test/support/tracks.ts';
 import { BitrateMeter } from './bitrate-meter.ts';
 
 const AUDIO: AudioTrack = {
@@ -37,6 +38,10 @@ describe('bitrates', () => {
 
   test('are estimated when nothing was declared', () => {
     assert.equal(new BitrateMeter(4).rates(AUDIO, declared(undefined), undefined).averageBps, 134_400);
+    const estimate = (declaredFrameRate: number | undefined, shown?: number) =>
+      new BitrateMeter(4).rates({ ...VIDEO_TRACK, declaredFrameRate }, declared(undefined), shown).averageBps;
+    assert.equal(estimate(60), 2 * estimate(undefined), 'with the declared frame rate');
+    assert.equal(estimate(60, 30), estimate(undefined), 'with the one that the frames show');
   });
 
   test('have the highest rate of any run of half to one and a half target durations as their peak', () => {

@@ -57,14 +57,14 @@ export class BitrateMeter {
     this.#recent = recent;
   }
 
-  /** The bitrates to announce now. */
+  /** The bitrates to announce now. @param framesPerSecond undefined while the frames have not shown it */
   rates(track: Track, declared: DeclaredBitrates, framesPerSecond: number | undefined): Bitrates {
     const cap = Math.ceil((declared.peakBps ?? 0) * CONTAINER_OVERHEAD);
     if (this.#durationS >= MEASURED_S && this.#peakBps > 0) {
       const averageBps = Math.ceil(this.#bits / this.#durationS);
       return { peakBps: Math.max(averageBps, Math.ceil(this.#peakBps), cap), averageBps };
     }
-    const declaredBps = declared.averageBps ?? guess(track, framesPerSecond ?? COMMON_FRAME_RATE);
+    const declaredBps = declared.averageBps ?? guess(track, framesPerSecond);
     return {
       peakBps: Math.max(Math.ceil(declaredBps * PEAK_HEADROOM), cap),
       averageBps: Math.ceil(declaredBps * CONTAINER_OVERHEAD),
@@ -76,8 +76,11 @@ export class BitrateMeter {
   }
 }
 
-function guess(track: Track, framesPerSecond: number): number {
+function guess(track: Track, framesPerSecond: number | undefined): number {
   return track.kind === 'audio'
     ? track.channels * AUDIO_BPS_PER_CHANNEL
-    : track.width * track.height * framesPerSecond * VIDEO_BITS_PER_PIXEL;
+    : track.width *
+        track.height *
+        (framesPerSecond ?? track.declaredFrameRate ?? COMMON_FRAME_RATE) *
+        VIDEO_BITS_PER_PIXEL;
 }

@@ -74,6 +74,16 @@ describe('the index of a recording', () => {
     assert.deepEqual([source.framesPerSecond, source.data.peakBps], [30, 4000]);
   });
 
+  it('announces the declared frame rate, and the measured one where that is higher', () => {
+    const segments = (count: number) =>
+      Array.from({ length: count }, (_, number) => [segment(number), PART, PART, END]).flat();
+    const rate = (declaredFrameRate: number, count: number) =>
+      read([{ ...INIT, track: { ...INIT.track, declaredFrameRate } as typeof INIT.track }, ...segments(count)])
+        .renditions[0]!.framesPerSecond;
+    assert.deepEqual([rate(15, 20), rate(29.97, 20), rate(60, 20)], [30, 29.97, 60]);
+    assert.equal(rate(15, 1), 15, 'two seconds may be a burst');
+  });
+
   it('finds segments by number and by wall-clock time', () => {
     const { segments } = read([INIT, segment(0), PART, PART, END, segment(2), PART, PART, END]).renditions[0]!;
     assert.deepEqual(

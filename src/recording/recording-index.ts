@@ -16,6 +16,9 @@ import type {
 import type { PlacedPicture } from './picture-file.ts';
 import { firstIndex } from './recorded-samples.ts';
 
+/** The least media, in seconds, whose frames show that a declared frame rate is too low. A burst at the beginning does not count. */
+const MEASURED_S = 10;
+
 /** A segment of a rendition. */
 export interface RecordedSegment {
   /** The same in all renditions for the same time. */
@@ -199,11 +202,17 @@ export class RecordedRendition {
     return this.data.durationS === 0 ? 0 : Math.round((8 * this.data.sizeBytes) / this.data.durationS);
   }
 
-  /** The declared frame rate, otherwise the one measured over the whole recording. Undefined for audio and before the first part. */
+  /**
+   * The declared frame rate, otherwise the one measured over the whole recording. Undefined for audio and before the first part. A source
+   * that declares less than it has is announced as measured. One that declares more is not, because pauses look the same.
+   */
   get framesPerSecond(): number | undefined {
     const { track } = this;
     if (track.kind === 'audio' || this.data.sampleTicks === 0) return undefined;
-    return track.declaredFrameRate ?? (this.data.samples * track.timescale) / this.data.sampleTicks;
+    const seconds = this.data.sampleTicks / track.timescale;
+    const measured = this.data.samples / seconds;
+    const declared = track.declaredFrameRate ?? measured;
+    return seconds >= MEASURED_S && measured > 1.1 * declared ? measured : declared;
   }
 }
 
