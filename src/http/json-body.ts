@@ -3,6 +3,7 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest } from 'node:http2';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 
@@ -35,12 +36,14 @@ export function acceptOnlyJson(http: FastifyInstance): void {
   });
 }
 
-/**
- * Removes the content type of a request without a body. With it, Fastify would wait for the end of a body, which such a request does not
- * announce.
- */
-export function ignoreTypeOfNoBody({ headers }: Pick<IncomingMessage, 'headers'>): void {
-  if (headers['content-type'] === undefined) return;
-  if (headers['content-length'] === undefined && headers['transfer-encoding'] === undefined)
-    delete headers['content-type'];
+/** Removes the content type of a request without a body. With it, Fastify would wait for the end of a body that never comes. */
+export function ignoreTypeOfNoBody(request: IncomingMessage): void {
+  if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
+}
+
+/** Whether a request announces a body. Over HTTP/2 no header does. */
+function hasBody(request: IncomingMessage): boolean {
+  const { stream } = request as unknown as Partial<Http2ServerRequest>;
+  if (stream !== undefined) return !stream.endAfterHeaders;
+  return (request.headers['content-length'] ?? '0') !== '0' || request.headers['transfer-encoding'] !== undefined;
 }

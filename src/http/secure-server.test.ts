@@ -153,6 +153,24 @@ test('errors have the same form over HTTP/2, without the header `connection`', a
   assert.equal((await ask(server.http2(), '/healthz')).status, 200);
 });
 
+test('a body over HTTP/2 needs no content-length, and a request without a body may have a content type', async (t) => {
+  const server = await serverOf(t);
+  server.http.post('/echo', ({ body }) => ({ body: body ?? 'none' }));
+  await server.listen();
+  const session = server.http2();
+  const post = { ':path': '/echo', ':method': 'POST', 'content-type': 'application/json' };
+  const withBody = session.request(post);
+  withBody.end('{"a":1}');
+  const withLength = session.request({ ...post, 'content-length': '7' });
+  withLength.end('{"a":1}');
+  const without = session.request({ ...post, 'content-type': 'text/plain' }, { endStream: true });
+  const answers = await Promise.all([withBody, withLength, without].map(answerOf));
+  assert.deepEqual(
+    answers.map(({ body }) => body),
+    ['{"body":{"a":1}}', '{"body":{"a":1}}', '{"body":"none"}'],
+  );
+});
+
 test('plain HTTP, and bytes that are neither, close their own connection only', async (t) => {
   const server = await serverOf(t);
   await server.listen();
