@@ -24,7 +24,8 @@ class FakeSocket extends Duplex {
 function started(trustedProxies: readonly string[] = []) {
   const begun: FakeSocket[] = [];
   const server: Server = createServer((socket: Socket) => void begun.push(socket as unknown as FakeSocket));
-  const clock = { now: () => ms(0), monotonic: () => ms(0) };
+  let time = 0;
+  const clock = { now: () => ms(0), monotonic: () => ms(time) };
   limitHandshakes(server, { clock, isTrustedProxy: (address) => trustedProxies.includes(address) });
   const open = (address: string, bytes = HELLO) => {
     const socket = new FakeSocket(address);
@@ -32,7 +33,14 @@ function started(trustedProxies: readonly string[] = []) {
     if (bytes.length > 0) socket.push(bytes);
     return socket;
   };
-  return { begun, open };
+  /** Lets 20 ms pass, for the timers as well as for the clock. */
+  const pass20 = async (t: TestContext) => {
+    await settled();
+    time += 20;
+    t.mock.timers.tick(20);
+    await settled();
+  };
+  return { begun, open, pass20 };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -59,7 +67,7 @@ for (const [whose, trustedProxies] of [
 
 test('a host begins one handshake in 20 ms after the first twenty, and the connections of other hosts and of trusted proxies do not wait', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
-  const { begun, open } = started(['192.0.2.1']);
+  const { begun, open, pass20 } = started(['192.0.2.1']);
   const sockets = Array.from({ length: 50 }, () => open('198.51.100.1'));
   await settled();
   assert.equal(begun.length, 20);
@@ -68,12 +76,37 @@ test('a host begins one handshake in 20 ms after the first twenty, and the conne
   assert.deepEqual(new Set(begun.slice(20)), new Set(others));
   for (const socket of sockets.slice(20, 30)) socket.destroy();
   for (let count = 1; count <= 20; count += 1) {
-    await settled();
-    t.mock.timers.tick(20);
-    await settled();
+    await pass20(t);
     assert.equal(begun.length, 60 + count);
   }
   assert.deepEqual(begun.slice(60), sockets.slice(30), 'in their order, without those that have disconnected');
+});
+
+test('a host whose handshakes have waited begins no more of them at once than come back in time', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open, pass20 } = started();
+  for (let each = 0; each < 40; each += 1) open('192.0.2.1');
+  for (let each = 0; each < 21; each += 1) await pass20(t);
+  assert.equal(begun.length, 40);
+  for (let each = 0; each < 20; each += 1) open('192.0.2.1');
+  await settled();
+  assert.ok(begun.length <= 42, `${begun.length - 40} more began at once`);
+});
+
+test('connections that are reset while they wait make no others begin sooner', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open, pass20 } = started();
+  for (let each = 0; each < 20; each += 1) open('192.0.2.1');
+  await settled();
+  for (let each = 0; each < 10; each += 1) {
+    const reset = open('192.0.2.1');
+    await settled();
+    reset.destroy();
+    await settled();
+  }
+  for (let each = 0; each < 50; each += 1) open('192.0.2.1');
+  await pass20(t);
+  assert.equal(begun.length, 21);
 });
 
 test('a host has at most five hundred handshakes that wait', async (t: TestContext) => {

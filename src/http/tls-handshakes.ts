@@ -111,12 +111,22 @@ function beginInTurns(server: Server): Begin {
 function beginPaced(begin: Begin, clock: Clock): Begin {
   const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
   const waiting = new FairQueue<{ readonly socket: Socket; readonly host: string }>();
+  let isScheduled = false;
+  // Whoever waits may disconnect, so an empty queue does not mean that no timer is due.
+  const schedule = () => {
+    if (isScheduled || waiting.size === 0) return;
+    isScheduled = true;
+    setTimeout(beginOneOfEach, PAUSE_MS);
+  };
   const beginOneOfEach = () => {
+    isScheduled = false;
     for (let hosts = waiting.networks; hosts > 0; hosts -= 1) {
       const { socket, host } = waiting.take()!;
+      // Otherwise the allowance would come back while handshakes of the host are begun at the same rate.
+      allowance.spend(host, 1);
       begin(socket, host);
     }
-    if (waiting.size > 0) setTimeout(beginOneOfEach, PAUSE_MS);
+    schedule();
   };
   return (socket, host) => {
     const count = waiting.countOf(host);
@@ -128,9 +138,9 @@ function beginPaced(begin: Begin, clock: Clock): Begin {
       socket.destroy();
       return;
     }
-    if (waiting.size === 0) setTimeout(beginOneOfEach, PAUSE_MS);
     const item = { socket, host };
     waiting.add(host, item);
+    schedule();
     socket.once('close', () => waiting.remove(host, item));
   };
 }
