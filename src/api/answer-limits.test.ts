@@ -80,3 +80,50 @@ test('answers that wait behind others of a connection are given up when the conn
   client.destroy();
   await waitFor(async () => (await status('/twice')) === 200, { what: 'the places of both answers' });
 });
+
+for (const [version, options] of [
+  ['HTTP/1.1', { http: HTTP1_OPTIONS }],
+  ['HTTP/2', { http2: true }],
+] as const) {
+  test(`answers over ${version} to clients that left before these were made are not counted as unread`, async (t) => {
+    const http = fastify(options as { http: typeof HTTP1_OPTIONS });
+    http.addHook('onRequest', (request, _reply, done) => {
+      Object.assign(request, { caller: { userId: 'ann', keyId: 'key', quotas: {} } });
+      done();
+    });
+    limitAnswers(http as unknown as ApiInstance, { addCost: () => {} });
+    const { promise: left, resolve: leave } = Promise.withResolvers<void>();
+    let arrived = 0;
+    let gone = 0;
+    let answered = 0;
+    http.get('/slow', async (_request, reply) => {
+      arrived += 1;
+      reply.raw.once('close', () => (gone += 1));
+      await left;
+      setImmediate(() => (answered += 1));
+      return ANSWER.repeat(16);
+    });
+    http.get('/', () => ANSWER);
+    await http.listen({ host: '127.0.0.1', port: 0 });
+    t.after(() => http.close());
+    const { port } = http.server.address() as AddressInfo;
+
+    const ask = () => {
+      if (version === 'HTTP/1.1') {
+        const client = connectTcp(port, '127.0.0.1');
+        client.write('GET /slow HTTP/1.1\r\nhost: a\r\n\r\n');
+        return client;
+      }
+      const client = connect(`http://127.0.0.1:${port}`);
+      client.request({ ':path': '/slow' }).on('error', () => {});
+      return client;
+    };
+    const client = ask();
+    await waitFor(() => arrived === 1, { what: 'the request' });
+    client.destroy();
+    await waitFor(() => gone === 1, { what: 'the end of its connection' });
+    leave();
+    await waitFor(() => answered === 1, { what: 'the answer' });
+    assert.equal((await http.inject('/')).statusCode, 200);
+  });
+}

@@ -4,7 +4,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
-import { cutOffIdle } from '#http/unread-answer.ts';
+import { cutOffIdle, streamOf } from '#http/unread-answer.ts';
 import type { ApiInstance } from './api.ts';
 import type { RateLimit } from './rate-limit.ts';
 
@@ -38,9 +38,11 @@ export function limitAnswers(api: ApiInstance, rateLimit: Pick<RateLimit, 'addCo
   };
 
   const watch = ({ raw, caller: { userId } }: FastifyRequest, reply: FastifyReply, characters: number) => {
+    const { socket } = raw;
+    // Nobody will read the answer, and `close` has been emitted already.
+    if ((streamOf(reply.raw) ?? socket).destroyed) return;
     add(userId, characters);
     let isOver = false;
-    const { socket } = raw;
     const over = () => {
       if (isOver) return;
       isOver = true;
