@@ -1,17 +1,59 @@
 import assert from 'node:assert/strict';
+import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { test } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { PresentedKeys } from './presented-key.ts';
 
-test('a connection that presents the same key again gets the same secret, and any other key gets another one', () => {
+/** The keys, and a function that reads the key of a request with this header on a connection. */
+function reader(): (authorization: string, connection: Socket) => ReturnType<PresentedKeys['of']> {
   const keys = new PresentedKeys();
+  return (authorization, connection) => keys.of({ headers: { authorization }, raw: new IncomingMessage(connection) });
+}
+
+test('a connection that presents the same key again gets the same secret, and any other key gets another one', () => {
+  const of = reader();
   const [socket, other] = [new Socket(), new Socket()];
-  const of = (authorization: string, connection = socket) =>
-    keys.of({ headers: { authorization }, socket: connection });
-  const first = of('Bearer one');
-  assert.equal(of('Bearer one'), first);
+  const first = of('Bearer one', socket);
+  assert.equal(of('Bearer one', socket), first);
   assert.notEqual(of('Bearer one', other), first);
-  for (const text of ['two', 'one2', 'on', 'One']) assert.equal(of(`Bearer ${text}`).reveal(), text, text);
-  assert.equal(of('Bearer one').reveal(), 'one');
-  assert.throws(() => of(''), /needs an API key/);
+  for (const text of ['two', 'one2', 'on', 'One']) assert.equal(of(`Bearer ${text}`, socket).reveal(), text, text);
+  assert.equal(of('Bearer one', socket).reveal(), 'one');
+  assert.throws(() => of('', socket), /needs an API key/);
+});
+
+test('requests of an HTTP/2 connection that present the same key get the same secret', () => {
+  const keys = new PresentedKeys();
+  const session = {};
+  const requestIn = (connection: object) => {
+    const raw = Object.assign(new IncomingMessage(new Socket()), { stream: { session: connection } });
+    return keys.of({ headers: { authorization: 'Bearer one' }, raw });
+  };
+  const first = requestIn(session);
+  assert.equal(requestIn(session), first);
+  assert.notEqual(requestIn({}), first);
+});
+
+test('what is remembered for a connection is short: no long header, and no buffer of several connections', () => {
+  const of = reader();
+  const long = `Bearer ${'x'.repeat(1000)}`;
+  const socket = new Socket();
+  assert.notEqual(of(long, socket), of(long, socket));
+  assert.equal(of(long, socket).reveal(), 'x'.repeat(1000));
+
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  collect();
+  const before = process.memoryUsage().arrayBuffers;
+  const sockets = Array.from({ length: 100 }, () => {
+    const connection = new Socket();
+    of('Bearer one', connection);
+    // Other requests use up the pool that short buffers are parts of.
+    for (let each = 0; each < 100; each += 1) Buffer.from('x'.repeat(1000), 'latin1');
+    return connection;
+  });
+  collect();
+  const kept = (process.memoryUsage().arrayBuffers - before) / sockets.length;
+  assert.ok(kept < 10_000, `${kept} bytes are kept for each connection`);
 });

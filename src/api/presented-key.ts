@@ -2,13 +2,15 @@
  * Reads the API key that a request presents: `authorization: Bearer <API key>`.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { Socket } from 'node:net';
+import type { Http2ServerRequest } from 'node:http2';
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { Secret } from '#domain/secret.ts';
 
 const SCHEME = /^ *bearer +/i;
 const ASCII = /^[ -~]*$/;
+/** Longer headers are not remembered. Keys and tokens are much shorter. */
+const LONGEST_REMEMBERED = 256;
 
 /**
  * Reads the API key that a request presents, without checking it.
@@ -23,16 +25,21 @@ export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secr
  * connection is remembered with its hash, which takes longer to compute than most other checks of a request.
  */
 export class PresentedKeys {
-  readonly #last = new WeakMap<Socket, { readonly header: Buffer; readonly key: Secret }>();
+  /** By connection. Over HTTP/2 this is the session, because each request has a socket object of its own. */
+  readonly #last = new WeakMap<object, { readonly header: Uint8Array; readonly key: Secret }>();
 
   /** Like {@link presentedKey}. */
-  of({ headers, socket }: Pick<FastifyRequest, 'headers' | 'socket'>): Secret {
-    const header = Buffer.from(headers.authorization ?? '', 'latin1');
-    const last = this.#last.get(socket);
+  of({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Secret {
+    const text = headers.authorization ?? '';
+    if (text.length > LONGEST_REMEMBERED) return keyIn(text);
+    const connection = (raw as unknown as Partial<Http2ServerRequest>).stream?.session ?? raw.socket;
+    const header = Buffer.from(text, 'latin1');
+    const last = this.#last.get(connection);
     // The connection of a proxy carries the requests of many clients, who must not find out by the time how much of a key they have guessed.
     if (last?.header.length === header.length && timingSafeEqual(last.header, header)) return last.key;
-    const key = keyIn(headers.authorization ?? '');
-    this.#last.set(socket, { header, key });
+    const key = keyIn(text);
+    // A copy, because the buffer is a part of a larger one, which it would keep in memory.
+    this.#last.set(connection, { header: new Uint8Array(header), key });
     return key;
   }
 }
