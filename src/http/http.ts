@@ -6,6 +6,7 @@ import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify }
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
+import { networkOf } from '#lib/network-of.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { answerClientError } from './client-error.ts';
@@ -34,7 +35,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /**
      * Notes that a request came from another node. From now on, each connection that carried one has a place and turns of its own, because
-     * it carries the requests of many viewers.
+     * it carries the requests of many viewers. The TLS handshakes of its host do not wait any more.
      */
     trustNode(request: Pick<FastifyRequest, 'socket'>): void;
   }
@@ -85,6 +86,8 @@ export function createHttp({
   const flooders = new Flooders({ clock, isTrustedProxy, logger });
   const validators = new RequestValidators();
   const nodes = new WeakSet<Socket>();
+  /** The hosts of other nodes, which have shown by a request that they are. */
+  const nodeHosts = new Set<string>();
   const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
   const http = fastify({
     logger: false,
@@ -96,7 +99,8 @@ export function createHttp({
     serverFactory: (handler) => {
       const server = certificate === undefined ? plainServer() : secureServer(certificate);
       if (certificate !== undefined) {
-        limitHandshakes(server, { clock, isTrustedProxy });
+        const isExempt = (address: string) => isTrustedProxy(address) || nodeHosts.has(networkOf(address));
+        limitHandshakes(server, { clock, isExempt });
         closeFloodingSessions(server, { clock, flooders, isTrustedProxy });
       }
       slots.guard(server);
@@ -131,6 +135,7 @@ export function createHttp({
   http.decorate('trustNode', ({ socket }) => {
     if (nodes.has(socket)) return;
     nodes.add(socket);
+    nodeHosts.add(networkOf(socket.remoteAddress ?? ''));
     slots.trust(socket);
   });
   const headers = secureHeaders(settings.publicUrl ?? (certificate && 'https:'));

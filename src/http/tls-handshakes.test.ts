@@ -21,12 +21,12 @@ class FakeSocket extends Duplex {
 }
 
 /** A server that records the sockets whose handshakes begin. */
-function started(trustedProxies: readonly string[] = []) {
+function started(exempt: readonly string[] = []) {
   const begun: FakeSocket[] = [];
   const server: Server = createServer((socket: Socket) => void begun.push(socket as unknown as FakeSocket));
   let time = 0;
   const clock = { now: () => ms(0), monotonic: () => ms(time) };
-  limitHandshakes(server, { clock, isTrustedProxy: (address) => trustedProxies.includes(address) });
+  limitHandshakes(server, { clock, isExempt: (address) => exempt.includes(address) });
   const open = (address: string, bytes = HELLO) => {
     const socket = new FakeSocket(address);
     server.emit('connection', socket as unknown as Socket);
@@ -107,6 +107,19 @@ test('connections that are reset while they wait make no others begin sooner', a
   for (let each = 0; each < 50; each += 1) open('192.0.2.1');
   await pass20(t);
   assert.equal(begun.length, 21);
+});
+
+test('when a host becomes exempt, those of its connections that wait begin in the next pause', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const exempt: string[] = [];
+  const { begun, open, pass20 } = started(exempt);
+  for (let each = 0; each < 50; each += 1) open('192.0.2.1');
+  for (let each = 0; each < 50; each += 1) open('192.0.2.2');
+  await settled();
+  assert.equal(begun.length, 40);
+  exempt.push('192.0.2.1');
+  await pass20(t);
+  assert.equal(begun.length, 50 + 21);
 });
 
 test('a host has at most five hundred handshakes that wait', async (t: TestContext) => {

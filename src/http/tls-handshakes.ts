@@ -32,8 +32,8 @@ const MAX_HELLO_PIECES = 16;
 /** What {@link limitHandshakes} needs. */
 export interface HandshakeOptions {
   readonly clock: Clock;
-  /** The connections of a trusted proxy are not limited in number, because they carry the requests of many clients. */
-  readonly isTrustedProxy: (address: string) => boolean;
+  /** Whether the connections of a host are not limited in number, because they carry the requests of many clients. */
+  readonly isExempt: (address: string) => boolean;
 }
 
 /**
@@ -41,9 +41,9 @@ export interface HandshakeOptions {
  * complete, one begins its handshake in each turn of the event loop, from each host in turn. The connections of a host that opens many wait
  * before they take part in the turns.
  */
-export function limitHandshakes(server: Server, { clock, isTrustedProxy }: HandshakeOptions): void {
+export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOptions): void {
   const begin = beginInTurns(server);
-  const pace = beginPaced(begin, clock);
+  const pace = beginPaced(begin, { clock, isExempt });
   const underWay = new FairSlots<Socket>(MAX_UNDER_WAY);
   const byPeer = new Map<string, Socket>();
   const opened = new TokenBuckets({ perMinute: PER_MINUTE, clock });
@@ -58,7 +58,7 @@ export function limitHandshakes(server: Server, { clock, isTrustedProxy }: Hands
       return;
     }
     const host = networkOf(remoteAddress);
-    if (isTrustedProxy(remoteAddress)) {
+    if (isExempt(remoteAddress)) {
       awaitHello(socket, () => begin(socket, host));
       return;
     }
@@ -108,7 +108,7 @@ function beginInTurns(server: Server): Begin {
 }
 
 /** Lets the handshakes of a host wait that has begun many. @param begin begins one whose time has come */
-function beginPaced(begin: Begin, clock: Clock): Begin {
+function beginPaced(begin: Begin, { clock, isExempt }: HandshakeOptions): Begin {
   const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
   const waiting = new FairQueue<{ readonly socket: Socket; readonly host: string }>();
   let isScheduled = false;
@@ -118,6 +118,10 @@ function beginPaced(begin: Begin, clock: Clock): Begin {
     isScheduled = true;
     setTimeout(beginOneOfEach, PAUSE_MS);
   };
+  /** A host may have become exempt while its connections wait. */
+  const beginAllOf = (host: string) => {
+    for (let next = waiting.takeOf(host); next !== undefined; next = waiting.takeOf(host)) begin(next.socket, host);
+  };
   const beginOneOfEach = () => {
     isScheduled = false;
     for (let hosts = waiting.networks; hosts > 0; hosts -= 1) {
@@ -125,6 +129,7 @@ function beginPaced(begin: Begin, clock: Clock): Begin {
       // Otherwise the allowance would come back while handshakes of the host are begun at the same rate.
       allowance.spend(host, 1);
       begin(socket, host);
+      if (isExempt(socket.remoteAddress ?? '')) beginAllOf(host);
     }
     schedule();
   };

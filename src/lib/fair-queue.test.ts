@@ -43,6 +43,14 @@ describe('a fair queue', () => {
     assert.deepEqual(drained(queue), ['x']);
   });
 
+  it('gives the items of one network out of its turn', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a 0', 'b 0', 'b 1']) queue.add(item[0]!, item);
+    assert.equal(queue.takeOf('b'), 'b 0');
+    assert.equal(queue.takeOf('c'), undefined);
+    assert.deepEqual(drained(queue), ['a 0', 'b 1']);
+  });
+
   it('forgets an item that is removed, and a network without any', () => {
     const queue = new FairQueue<string>();
     for (const item of ['a 0', 'a 1']) queue.add('a', item);

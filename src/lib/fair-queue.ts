@@ -46,6 +46,13 @@ export class FairQueue<Item> {
     if (items.size === 0) this.#byNetwork.delete(network);
   }
 
+  /** Takes the oldest item of a network out of its turn. Undefined when none waits. */
+  takeOf(network: string): Item | undefined {
+    const item = this.#byNetwork.get(network)?.values().next().value;
+    if (item !== undefined) this.remove(network, item);
+    return item;
+  }
+
   /** Takes the oldest item of the network whose turn it is. Undefined when nothing waits. */
   take(): Item | undefined {
     for (const [network, items] of this.#byNetwork) {
