@@ -130,6 +130,19 @@ test('a host has at most five hundred handshakes that wait', async (t: TestConte
   assert.equal(sockets.filter(({ destroyed }) => destroyed).length, 10);
 });
 
+test('connections that find no place to wait do not use up the allowance of their host', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open } = started();
+  const waiting = Array.from({ length: 520 }, () => open('192.0.2.1')).slice(20);
+  await settled();
+  const refused = Array.from({ length: 1000 }, () => open('192.0.2.1'));
+  assert.ok(refused.every(({ destroyed }) => destroyed));
+  for (const socket of waiting) socket.destroy();
+  await settled();
+  assert.equal(begun.length, 20);
+  assert.equal(open('192.0.2.1').destroyed, false);
+});
+
 test('hosts take turns: a host with one connection does not wait for a host with many', async () => {
   const { begun, open } = started();
   for (let each = 0; each < 50; each += 1) open('192.0.2.1');

@@ -43,7 +43,7 @@ export interface HandshakeOptions {
  */
 export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOptions): void {
   const begin = beginInTurns(server);
-  const pace = beginPaced(begin, { clock, isExempt });
+  const { pace, isFull } = beginPaced(begin, { clock, isExempt });
   const underWay = new FairSlots<Socket>(MAX_UNDER_WAY);
   const byPeer = new Map<string, Socket>();
   const opened = new TokenBuckets({ perMinute: PER_MINUTE, clock });
@@ -62,7 +62,8 @@ export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOp
       awaitHello(socket, () => begin(socket, host));
       return;
     }
-    const admission = opened.take(host).allowed && underWay.enter(socket, remoteAddress);
+    // A connection that is closed for want of a place to wait takes nothing from the allowance, which its client needs when it comes again.
+    const admission = !isFull(host) && opened.take(host).allowed && underWay.enter(socket, remoteAddress);
     if (admission === false || !admission.admitted) {
       socket.destroy();
       return;
@@ -107,8 +108,15 @@ function beginInTurns(server: Server): Begin {
   };
 }
 
-/** Lets the handshakes of a host wait that has begun many. @param begin begins one whose time has come */
-function beginPaced(begin: Begin, { clock, isExempt }: HandshakeOptions): Begin {
+/**
+ * Lets the handshakes of a host wait that has begun many.
+ * @param begin begins one whose time has come
+ * @returns `pace`, which begins a handshake or lets it wait, and `isFull`, which tells whether no more of a host may wait
+ */
+function beginPaced(
+  begin: Begin,
+  { clock, isExempt }: HandshakeOptions,
+): { readonly pace: Begin; readonly isFull: (host: string) => boolean } {
   const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
   const waiting = new FairQueue<{ readonly socket: Socket; readonly host: string }>();
   let isScheduled = false;
@@ -133,13 +141,14 @@ function beginPaced(begin: Begin, { clock, isExempt }: HandshakeOptions): Begin 
     }
     schedule();
   };
-  return (socket, host) => {
-    const count = waiting.countOf(host);
-    if (count === 0 && allowance.take(host).allowed) {
+  const isFull = (host: string) => waiting.countOf(host) >= MAX_WAITING_OF_HOST;
+  const pace: Begin = (socket, host) => {
+    if (waiting.countOf(host) === 0 && allowance.take(host).allowed) {
       begin(socket, host);
       return;
     }
-    if (count >= MAX_WAITING_OF_HOST) {
+    // Several may have been admitted before the ClientHello of any of them was complete.
+    if (isFull(host)) {
       socket.destroy();
       return;
     }
@@ -148,6 +157,7 @@ function beginPaced(begin: Begin, { clock, isExempt }: HandshakeOptions): Begin 
     schedule();
     socket.once('close', () => waiting.remove(host, item));
   };
+  return { pace, isFull };
 }
 
 /** Calls `arrived` once a ClientHello is complete, and leaves its bytes in the socket for TLS. Closes the socket if none arrives. */
