@@ -199,3 +199,14 @@ test('no handshake waits for a client that has disconnected', async () => {
   await turn();
   assert.deepEqual(begun, [socket]);
 });
+
+test('a client that ends its connection while its handshake waits gives its place to the next', async (t: TestContext) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  const { begun, open, pass20 } = started();
+  const sockets = Array.from({ length: 30 }, () => open('192.0.2.1'));
+  await settled();
+  for (const socket of sockets.slice(20, 29)) socket.push(null);
+  await pass20(t);
+  assert.deepEqual(begun.slice(20), [sockets[29]]);
+  assert.ok(sockets.slice(20, 29).every(({ destroyed }) => destroyed));
+});

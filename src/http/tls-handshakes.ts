@@ -59,7 +59,7 @@ export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOp
     }
     const host = networkOf(remoteAddress);
     if (isExempt(remoteAddress)) {
-      awaitHello(socket, () => begin(socket, host));
+      awaitHello(socket, (release) => begin({ socket, host, release }));
       return;
     }
     // A connection that is closed for want of a place to wait takes nothing from the allowance, which its client needs when it comes again.
@@ -75,7 +75,7 @@ export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOp
       underWay.leave(socket);
       if (byPeer.get(peer) === socket) byPeer.delete(peer);
     });
-    awaitHello(socket, () => pace(socket, host));
+    awaitHello(socket, (release) => pace({ socket, host, release }));
   });
   server.on('secureConnection', (secured: Socket) => {
     const socket = byPeer.get(peerOf(secured));
@@ -83,25 +83,34 @@ export function limitHandshakes(server: Server, { clock, isExempt }: HandshakeOp
   });
 }
 
-/** Begins the handshake of a socket from a host, or lets it wait. */
-type Begin = (socket: Socket, host: string) => void;
+/** A connection whose ClientHello is complete. */
+interface Client {
+  readonly socket: Socket;
+  readonly host: string;
+  /** Hands the socket over to TLS, with all bytes that have arrived. Until then a client that disconnects is noticed. */
+  readonly release: () => void;
+}
+
+/** Begins the handshake of a client, or lets it wait. */
+type Begin = (client: Client) => void;
 
 /** Replaces the listeners that begin the handshakes of a server. @returns a function that begins a handshake when its turn has come */
 function beginInTurns(server: Server): Begin {
   const begins = server.listeners('connection');
   server.removeAllListeners('connection');
-  const waiting = new FairQueue<Socket>();
+  const waiting = new FairQueue<Client>();
   let isScheduled = false;
   const next = () => {
-    let socket = waiting.take();
-    while (socket?.destroyed) socket = waiting.take();
-    isScheduled = socket !== undefined;
-    if (socket === undefined) return;
+    let client = waiting.take();
+    while (client?.socket.destroyed) client = waiting.take();
+    isScheduled = client !== undefined;
+    if (client === undefined) return;
     setImmediate(next);
-    for (const begin of begins) begin.call(server, socket);
+    client.release();
+    for (const begin of begins) begin.call(server, client.socket);
   };
-  return (socket, host) => {
-    waiting.add(host, socket);
+  return (client) => {
+    waiting.add(client.host, client);
     if (isScheduled) return;
     isScheduled = true;
     setImmediate(next);
@@ -118,7 +127,7 @@ function beginPaced(
   { clock, isExempt }: HandshakeOptions,
 ): { readonly pace: Begin; readonly isFull: (host: string) => boolean } {
   const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
-  const waiting = new FairQueue<{ readonly socket: Socket; readonly host: string }>();
+  const waiting = new FairQueue<Client>();
   let isScheduled = false;
   // Whoever waits may disconnect, so an empty queue does not mean that no timer is due.
   const schedule = () => {
@@ -128,23 +137,25 @@ function beginPaced(
   };
   /** A host may have become exempt while its connections wait. */
   const beginAllOf = (host: string) => {
-    for (let next = waiting.takeOf(host); next !== undefined; next = waiting.takeOf(host)) begin(next.socket, host);
+    for (let next = waiting.takeOf(host); next !== undefined; next = waiting.takeOf(host)) begin(next);
   };
   const beginOneOfEach = () => {
     isScheduled = false;
     for (let hosts = waiting.networks; hosts > 0; hosts -= 1) {
-      const { socket, host } = waiting.take()!;
+      const client = waiting.take()!;
+      const { socket, host } = client;
       // Otherwise the allowance would come back while handshakes of the host are begun at the same rate.
       allowance.spend(host, 1);
-      begin(socket, host);
+      begin(client);
       if (isExempt(socket.remoteAddress ?? '')) beginAllOf(host);
     }
     schedule();
   };
   const isFull = (host: string) => waiting.countOf(host) >= MAX_WAITING_OF_HOST;
-  const pace: Begin = (socket, host) => {
+  const pace: Begin = (client) => {
+    const { socket, host } = client;
     if (waiting.countOf(host) === 0 && allowance.take(host).allowed) {
-      begin(socket, host);
+      begin(client);
       return;
     }
     // Several may have been admitted before the ClientHello of any of them was complete.
@@ -152,29 +163,35 @@ function beginPaced(
       socket.destroy();
       return;
     }
-    const item = { socket, host };
-    waiting.add(host, item);
+    waiting.add(host, client);
     schedule();
-    socket.once('close', () => waiting.remove(host, item));
+    socket.once('close', () => waiting.remove(host, client));
   };
   return { pace, isFull };
 }
 
-/** Calls `arrived` once a ClientHello is complete, and leaves its bytes in the socket for TLS. Closes the socket if none arrives. */
-function awaitHello(socket: Socket, arrived: () => void): void {
+/**
+ * Calls `arrived` once a ClientHello is complete, with a function that gives its bytes back to the socket for TLS. Closes the socket if none
+ * arrives, or if the client ends the connection before that function is called.
+ */
+function awaitHello(socket: Socket, arrived: (release: () => void) => void): void {
   let hello = Buffer.alloc(0);
   let pieces = 0;
+  let isComplete = false;
   const giveUp = () => socket.destroy();
   const overdue = setTimeout(giveUp, HEADERS_TIMEOUT_MS).unref();
   const closed = () => clearTimeout(overdue);
+  const release = () => {
+    socket.off('data', take).off('end', giveUp).off('close', closed).pause();
+    socket.unshift(hello);
+  };
   const take = (piece: Buffer) => {
     hello = Buffer.concat([hello, piece]);
     pieces += 1;
-    if (isHelloComplete(hello)) {
+    if (!isComplete && isHelloComplete(hello)) {
+      isComplete = true;
       clearTimeout(overdue);
-      socket.off('data', take).off('end', giveUp).off('close', closed).pause();
-      socket.unshift(hello);
-      arrived();
+      arrived(release);
     } else if (pieces >= MAX_HELLO_PIECES || hello.length >= MAX_HELLO_BYTES) giveUp();
   };
   socket.on('data', take).once('end', giveUp).once('close', closed);
