@@ -97,7 +97,7 @@ async function goThrough(cyclers: PeerProcess, cycles: number): Promise<readonly
 async function sample(server: ObservedServer): Promise<Sample> {
   const isAtRest = async () => /^millrace_media_memory_bytes 0$/m.test(await (await fetch(server.metricsUrl)).text());
   await waitFor(isAtRest, { what: 'ended sessions to be released', timeoutMs: 120_000 });
-  // The last usage of an ended session is counted with the next samples, and until then some objects of it stay.
+  // The last usage of an ended session is counted with the next samples. Until then, some objects of the session stay in memory.
   await sleep(2 * SAMPLE_MS);
   const { heapBytes } = await server.memory();
   return {

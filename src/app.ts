@@ -208,7 +208,7 @@ interface Sessions {
   readonly claims: PublisherClaims | undefined;
   readonly lease: NodeLease | undefined;
   readonly recordings: Recordings;
-  /** The clock by which data is deleted. */
+  /** The clock that decides what has expired. */
   readonly deletionClock: CautiousClock;
   /** Makes sure that workers can be started at once. */
   readonly prepareWorkers: () => void;

@@ -59,7 +59,7 @@ test('at most 16 MiB of the answers to a user are unread, and the next is refuse
   assert.equal((await ask('ann')).status, 429);
 });
 
-test('answers that wait behind others of a connection are given up when the connection breaks', async (t) => {
+test('answers that wait for others of their connection are given up when the connection breaks', async (t) => {
   const http = fastify({ http: HTTP1_OPTIONS });
   http.addHook('onRequest', (request, _reply, done) => {
     Object.assign(request, { caller: { userId: 'ann', keyId: 'key', quotas: {} } });

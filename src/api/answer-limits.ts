@@ -50,7 +50,7 @@ export function limitAnswers(api: ApiInstance, rateLimit: Pick<RateLimit, 'addCo
       socket.off('close', over);
     };
     reply.raw.once('close', over);
-    // An answer that waits for others of its connection has no socket yet. When the connection breaks, Node 24 emits nothing for it. The
+    // An answer that waits for others of its connection has no socket yet. When the connection breaks, Node 24 emits no event for it. The
     // number of pipelined requests is limited, so there are few of these listeners.
     if (reply.raw.socket === null) socket.setMaxListeners(0).once('close', over);
     // Nearly every answer has left the process by then.

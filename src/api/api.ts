@@ -41,7 +41,7 @@ export interface Host {
   readonly certificateValidTo: () => number | undefined;
   /** Starts the encoder on a test picture, to see whether it works. Undefined where FFmpeg is not installed. */
   readonly draw: ((target: TestPictureTarget) => AsyncDisposable) | undefined;
-  /** How far the clock is ahead of what it was before, in milliseconds, while data does not expire by it; see `lib/cautious-clock.ts`. */
+  /** The milliseconds by which the clock is too far ahead to be believed; see `lib/cautious-clock.ts`. Undefined when it is believed. */
   readonly clockDoubtedMs: () => number | undefined;
   /** The numbers of sessions on this server that have not ended, and of publishers that are connected to it. */
   readonly counts: () => { readonly sessions: number; readonly publishers: number };

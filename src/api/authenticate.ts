@@ -99,7 +99,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestHookH
     });
   };
 
-  /** Finds whom a key stands for that was not valid from this address before. */
+  /** Finds whom a key stands for when the key was not valid from this address before. */
   const attempt = async (presented: Secret, ip: string): Promise<Credential> => {
     const { waitS, found } = await throttle.attempt(ip, () => findCredential(presented, ip));
     if (waitS > 0) {
@@ -114,7 +114,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestHookH
     return valid;
   };
 
-  /** Lets the sender of a request be the caller. @throws {MillraceError} when it may not make the request */
+  /** Sets the caller of a request. @throws {MillraceError} when the caller may not make the request */
   const admit = (found: Credential, request: FastifyRequest, reply: FastifyReply): void => {
     const { key, user, access } = found;
     const at = clock.now();
@@ -142,7 +142,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestHookH
     };
   };
 
-  // It calls back instead of returning a promise, because a request whose key and stream are remembered then needs no promise at all.
+  // The hook calls back instead of returning a promise, so that a request whose key and stream are remembered needs no promise at all.
   return (request, reply, done) => {
     const found = find(request);
     if (found instanceof Promise) {
@@ -157,7 +157,7 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestHookH
 
 /** The keys that were valid, with the addresses that presented them. When there are too many, all are forgotten. */
 class KnownGood {
-  /** Addresses by the hash of the key. The two are not joined to one text, which would have to be hashed at every request. */
+  /** Addresses by the hash of the key. The two are not joined into one text, which would have to be hashed at every request. */
   readonly #addresses = new Map<string, Set<string>>();
   #count = 0;
 

@@ -84,7 +84,7 @@ async function recordingOf(
     return rows.filter(({ phase }) => phase !== 'failed');
   };
   // Recordings that began later are not searched, because any number of broadcasts may have begun before the end of the clip.
-  // The row of a recording that has just begun does not say when it begins, and another process may write it.
+  // The row of a recording that has just begun does not say yet when it begins. The process that writes the recording knows.
   const candidates = await begunUntil(ms(Math.min(startTime + RECORD_DELAY_MS, endTime)));
   const known = await Promise.all(candidates.map((each) => newest(each, recordings)));
   const covering = known.find(({ fromMs }) => fromMs !== undefined && fromMs <= startTime);

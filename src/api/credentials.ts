@@ -27,7 +27,7 @@ export interface Credential {
 const LINK_SESSION_NAME = 'dashboard';
 
 /**
- * Finds whom a credential stands for at the time of the call, without waiting where the store remembers it. Undefined when it is not valid.
+ * Finds whom a credential stands for at the time of the call. Returns no promise if the store remembers it. Undefined when it is not valid.
  * @param stranger the address that presented it, unless it was valid from there before
  */
 export type FindCredential = (presented: Secret, stranger?: string) => Soon<Credential | undefined>;

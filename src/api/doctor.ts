@@ -36,7 +36,7 @@ export function checkDatabase(latencyMs: number | undefined): Check {
 /**
  * Judges the clock of the server.
  * @param offsetMs milliseconds by which it is ahead of that of the database; undefined when unknown
- * @param doubtedMs milliseconds by which it is too far ahead of what it was before to be believed; undefined when it is believed
+ * @param doubtedMs milliseconds by which it is ahead of what it was before, when that is not believed; undefined when it is believed
  */
 export function checkClock(offsetMs: number | undefined, doubtedMs?: number): Check {
   const id = 'clock';

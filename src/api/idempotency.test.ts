@@ -61,7 +61,7 @@ function setUp() {
     const { statusCode, headers: sent, body } = answer;
     return { statusCode, isReplayed: sent['idempotency-replayed'] === 'true', retryAfter: sent['retry-after'], body };
   };
-  /** Sends requests until one is refused, or too many were carried out. @returns how many were */
+  /** Sends requests until one is refused, or too many were carried out. @returns how many were carried out */
   const fill = async (user: keyof typeof users, size: number) => {
     for (let count = 0; count < 2 * ROOM_KIB; count += 1) {
       const { statusCode, body } = await post(user, `${user} ${size} ${count}`, size);
@@ -78,7 +78,7 @@ for (const [what, size, atMost] of [
   ['size', LARGE.length, 4], // each takes 14 KiB as Base64url
   ['number', 1, ROOM_KIB],
 ] as const) {
-  test(`the ${what} of the answers that are stored for a user is limited, and that of others is not affected`, async () => {
+  test(`the ${what} of the answers that are stored for a user is limited, without an effect on other users`, async () => {
     const { time, stored, post, fill } = setUp();
     assert.equal(await fill('ann', size), atMost);
     assert.equal((await post('bob', 'a', size)).statusCode, 201);
@@ -94,7 +94,7 @@ for (const [what, size, atMost] of [
   });
 }
 
-test('requests that store nothing and repeats take no room', async () => {
+test('requests that store nothing take no room, and neither do repeats', async () => {
   const { post, fill } = setUp();
   for (let count = 0; count < ROOM_KIB; count += 1) {
     assert.equal((await post('ann', `refused ${count}`)).statusCode, 409);

@@ -154,7 +154,7 @@ interface Admission {
 }
 
 /**
- * Claims a request if its user has room for the answer. Repeats of earlier requests get their answer without any room.
+ * Claims a request if its user has room for the answer. Repeats of earlier requests need no room.
  * @throws {MillraceError} `too_many_requests`
  */
 async function claimWithin({ claims, answers }: Admission, claim: IdempotencyClaim): Promise<IdempotencyState> {

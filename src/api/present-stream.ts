@@ -21,12 +21,12 @@ export function presentStream(stream: Stream, caller: Caller, live: LiveDirector
   return present(stream, streamKeyFor(caller, stream), live);
 }
 
-/** The JSON of records, with their stream keys and without. */
+/** The remembered JSON of streams, with and without their stream keys. */
 const TEXTS = { withKey: new WeakMap<Stream, string>(), withoutKey: new WeakMap<Stream, string>() } as const;
 
 /**
- * The JSON of {@link presentStream}. While no session of the stream runs on this node, it depends only on the record, which the store gives to
- * all requests until something is committed. So it is written once for all of them.
+ * The JSON of {@link presentStream}. While no session of the stream runs on this node, the JSON depends only on the record. The store gives the
+ * same record to all requests until something is committed, so the JSON is written once for all of them.
  */
 export function streamJson(stream: Stream, caller: Caller, live: LiveDirectory): string {
   const write = () => JSON.stringify(presentStream(stream, caller, live));
@@ -57,7 +57,7 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
   const status = live.status(stream.id);
   const { creatorId, playbackPolicy } = stream;
   const { isHealthy, issues, ingestRate, outgoingRate, health } = presentHealth(status, stream);
-  // JSON leaves out what is undefined. Nothing is spread, because V8 defines each spread field by a call of its runtime.
+  // JSON leaves out what is undefined. Nothing is spread, because V8 calls its runtime for each spread field, which is slow.
   const fields: OrUndefined<Static<typeof StreamSchema>> = {
     id: stream.id,
     kind: 'stream',
@@ -87,8 +87,8 @@ function present(stream: Stream, key: StreamKeyField, live: LiveDirectory): Stat
 }
 
 /**
- * Presents sessions in the form of streams with a parent, as clients of the reference service expect. They are suspended together with
- * their streams.
+ * Presents sessions in the form of streams with a parent, as clients of the reference service expect. A session is shown as suspended while
+ * its stream is.
  */
 export async function presentChildStreams(
   sessions: readonly Session[],

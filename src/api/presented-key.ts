@@ -35,7 +35,7 @@ export class PresentedKeys {
     const connection = (raw as unknown as Partial<Http2ServerRequest>).stream?.session ?? raw.socket;
     const header = Buffer.from(text, 'latin1');
     const last = this.#last.get(connection);
-    // The connection of a proxy carries the requests of many clients, who must not find out by the time how much of a key they have guessed.
+    // A proxy sends the requests of many clients on one connection. The response time must not tell them how much of a key they have guessed.
     if (last?.header.length === header.length && timingSafeEqual(last.header, header)) return last.key;
     const key = keyIn(text);
     // A copy, because the buffer is a part of a larger one, which it would keep in memory.

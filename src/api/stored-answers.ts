@@ -6,20 +6,20 @@ import type { Clock } from '#lib/clock.ts';
 import { type BucketLevel, type BucketSize, QuotaBuckets } from '#lib/token-buckets.ts';
 import { ANSWERS_KEPT_MS } from '#store/receipt.ts';
 
-/** The KiB of answers that a user may store at once. As many come back evenly while answers are kept. */
+/** The KiB of answers that a user may store at once. The same amount comes back evenly over the time for which answers are kept. */
 const MAX_KIB = 128 * 1024;
-/** About the bytes of a row without its answer, and of its places in the indexes. */
+/** The approximate size of a row without its answer, and with its index entries. */
 const ROW_BYTES = 512;
 
 /**
  * Counts the room of the answers that this process stores, in KiB and at least one for each. The room of an answer comes back while the
- * answer grows old, so a user has at most twice {@link MAX_KIB} in the database for each process, and for each start of one within a day.
+ * answer grows old, so a process stores at most twice {@link MAX_KIB} of a user. A process that is restarted counts from zero.
  */
 export class StoredAnswers {
   readonly #buckets: QuotaBuckets;
   readonly #size: BucketSize;
 
-  /** @param kib the room of a user */
+  /** @param kib the room of each user */
   constructor(clock: Clock, kib = MAX_KIB) {
     this.#buckets = new QuotaBuckets(clock);
     this.#size = { atOnce: kib, perMinute: kib / (ANSWERS_KEPT_MS / 60_000) };
@@ -37,7 +37,7 @@ export class StoredAnswers {
     return kib;
   }
 
-  /** Gives the room of an answer back that is not stored. */
+  /** Gives back the room of an answer that is not stored. */
   giveBack(userId: UserId, kib: number): void {
     this.#buckets.giveBack(userId, kib);
   }

@@ -9,14 +9,14 @@ import { Exit, wrongUsage } from './exit-code.ts';
 export interface Arguments {
   /** Options with a value: `--name VALUE`. */
   readonly options?: readonly string[];
-  /** Options without one: `--admin`. */
+  /** Options without a value: `--admin`. */
   readonly flags?: readonly string[];
-  /** The exact number of other arguments, or the least where more may follow. */
+  /** The exact number of positional arguments, or the smallest number if more may follow. */
   readonly positionals?: number;
   readonly moreMayFollow?: boolean;
 }
 
-/** The arguments of a command line. An option has text, and a flag is true. Those that were not given are undefined. */
+/** The arguments of a command line. The value of an option is text, and that of a flag is true. Both are undefined when not given. */
 interface Read {
   readonly values: Readonly<Record<string, string | boolean | undefined>>;
   readonly positionals: readonly string[];
@@ -35,7 +35,7 @@ export function readArguments(
     ...options.map((name) => [name, { type: 'string' } as const] as const),
     ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
   ]);
-  // Only options that may be given several times have lists as values.
+  // No value is a list, because no option may be given several times.
   const parsed = parsedArguments({ args: [...args], options: config, allowPositionals: true }, command) as Read;
   const { length } = parsed.positionals;
   if (length < positionals) throw wrongUsage('An argument is missing.', command);
@@ -43,7 +43,7 @@ export function readArguments(
   return parsed;
 }
 
-/** Like {@link readArguments}, for a command whose every fault in the arguments has the same sentence. */
+/** Like {@link readArguments}, for a command that reports every fault in its arguments with the same sentence. */
 export function readSimpleArguments(
   args: readonly string[],
   expected: Arguments,
@@ -59,7 +59,7 @@ export function readSimpleArguments(
   throw wrongUsage(sentence, command);
 }
 
-/** The message of parseArgs repeats what was typed, so its code alone is used. */
+/** Parses arguments without the messages of parseArgs, which repeat what was typed. Only the codes of its errors are used. */
 function parsedArguments<Config extends ParseArgsConfig>(config: Config, command: string) {
   try {
     return parseArgs(config);
@@ -72,7 +72,7 @@ function parsedArguments<Config extends ParseArgsConfig>(config: Config, command
   }
 }
 
-/** A name of a user or key. @throws {Exit} when it cannot be one */
+/** Returns the value if it can be the name of a user or key. @throws {Exit} when it cannot */
 export function checkedName(value: unknown, what: string, command: string): string {
   if (typeof value === 'string' && isName(value)) return value;
   throw wrongUsage(`${what} must be a name of 1 to 100 printable characters.`, command);

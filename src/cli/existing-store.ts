@@ -29,7 +29,7 @@ export async function existingStore(): Promise<ExistingStore> {
   return { dataDir, databaseUrl, place, migrations };
 }
 
-/** Opens that store, beside a server that may be running. @throws {StoreOpenError} */
+/** Opens the existing store, which a running server may have open, too. @throws {StoreOpenError} */
 export async function openExistingStore(): Promise<Store> {
   const { dataDir, databaseUrl } = await existingStore();
   return await openStore({ dataDir, databaseUrl, exclusive: false, logger: silentLogger });

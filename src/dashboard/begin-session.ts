@@ -17,7 +17,7 @@ import type { DashboardOptions } from './options.ts';
 
 /** What {@link beginSession} needs. */
 export interface BeginOptions extends DashboardOptions {
-  /** Counts the sessions that begin with each API key. */
+  /** Limits how often a session begins with each API key. */
   readonly signIns: TokenBuckets;
 }
 

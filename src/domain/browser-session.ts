@@ -17,8 +17,8 @@ export const LINK_LIFE_MS = 15 * 60_000;
 export const TOKEN_LIFE_MS = 10 * 60_000;
 
 /**
- * The most sessions of one user that began with the same API key, and the most that began with links. Another one ends the oldest of these,
- * so that whoever has a key, even one that may do nothing, ends no session that began in another way.
+ * The most sessions of one user that began with the same API key, and the most that began with links. Another one ends the oldest that began
+ * in the same way, so whoever has a key, even one that may do nothing, cannot end sessions that began in another way.
  */
 export const MAX_SESSIONS = 100;
 /** The most sessions that begin with one API key in a minute, on each server. */

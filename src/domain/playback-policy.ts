@@ -43,7 +43,7 @@ export const REFUSAL_REASONS = [
   'wrong_stream',
   'refused_by_webhook',
   'webhook_failed', // the owner's server did not answer, or not correctly
-  'too_many_attempts', // its network has sent too many wrong tokens or access keys
+  'too_many_attempts', // the viewer's network has sent too many wrong tokens or access keys
   'origin_not_allowed',
 ] as const;
 /** One of {@link REFUSAL_REASONS}. */

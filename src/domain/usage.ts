@@ -12,7 +12,7 @@ export const USAGE_COUNTERS = [
   'transcodedBytes',
   'deliveredBytes', // media that this service sent to players and caches
   'views', // viewers that began to watch a stream or a recording of it
-  'watchedMs', // of present viewers of live streams, and of the segments of recordings that were sent
+  'watchedMs', // presence of viewers of live streams, and duration of the segments of recordings that were sent
 ] as const;
 
 /** One of {@link USAGE_COUNTERS}. */

@@ -233,7 +233,7 @@ export const WARNINGS = {
     sentence: ({ renditions }: RenditionDetails) =>
       `profiles left out, because their video could not be encoded: ${renditions.join(', ')}; give them a usual size, bitrate, frame rate and H.264 profile`,
     meaning:
-      'The encoder refused what these profiles ask for, or failed while it encoded. Their renditions are not made any more until the source changes its format, and all others are.',
+      'The encoder refused what these profiles ask for, or failed while it encoded. Their renditions are left out until the source changes its format. All other renditions go on.',
     remedy:
       'Give these profiles a usual size, bitrate, frame rate and H.264 profile, and start the stream again. If they are usual, report it, with the profiles.',
   },

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { FrameRateMeter } from './frame-rate-meter.ts';
 
-/** A meter that was given frames at these times in milliseconds. */
+/** The rate that a meter finds for frames at these times in milliseconds. */
 function measured(timesMs: readonly number[], declared?: number): number | undefined {
   const meter = new FrameRateMeter(declared);
   for (const [index, atMs] of timesMs.entries()) if (index > 0) meter.add((atMs - timesMs[index - 1]!) * 90);
@@ -29,7 +29,7 @@ describe('the frame rate', () => {
     });
   }
 
-  test('is not known while a source that begins with a burst has shown nothing else, and then is that of its other frames', () => {
+  test('is not known while a source has sent only its first burst, and then is that of its other frames', () => {
     for (const declared of [undefined, 30, 60]) {
       for (const [frames, apartMs] of [
         [24, 1],
@@ -47,18 +47,18 @@ describe('the frame rate', () => {
     }
   });
 
-  test('is the declared one where a pause is among frames that last as it says', () => {
+  test('is the declared one where there is a pause among frames that have the declared rate', () => {
     const afterPause = steady(30, 0.3, 300);
     assert.equal(measured([0, 33, 300, ...afterPause.slice(1)], 30), 30);
   });
 
-  test('is the declared one where three of five frames were picked', () => {
+  test('is the declared one where the source keeps three of every five frames of a camera', () => {
     const picked = Array.from({ length: 50 }, (_, index) => Math.floor((index * 5) / 3 + 0.5) * 20);
     assert.equal(measured(picked, 30), 30);
     assert.equal(measured(picked.slice(0, 12), 30), undefined);
   });
 
-  test('is not the declared one when the source has another, however near', () => {
+  test('is not the declared one when the source has another rate, however near', () => {
     for (const fps of [2, 15, 25, 28, 29, 31]) {
       assert.equal(measured(steady(fps, 0.35), 30), undefined, `${fps} after a part`);
       assert.equal(measured(steady(fps, 4), 30), fps);

@@ -1,6 +1,6 @@
 /**
- * Measures the frame rate that the multivariant playlist announces, from the durations of the newest frames. When frames arrived does not
- * count. It is not known while what is known would be a guess, as where a source begins with a burst or a pause.
+ * Measures the frame rate that the multivariant playlist announces, from the media durations of the newest frames. The times at which frames
+ * arrive do not count. The rate stays unknown while it would be a guess, as after a burst or a pause at the beginning.
  */
 import { exactRate, recogniseFrameRate } from '#media/frame-rate.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
@@ -11,18 +11,18 @@ const MS_TICKS = VIDEO_TIMESCALE / 1000;
  * times to milliseconds.
  */
 const WINDOW_TICKS = 3 * VIDEO_TIMESCALE;
-/** The most frames that are measured. It bounds the memory of a burst. */
+/** The most frames that are measured. The limit bounds the memory that a burst takes. */
 const MAX_FRAMES = 1000;
-/** The least media, in ticks, that shows a declared rate by its average alone. Over less, 29 and 30 frames a second look alike. */
+/** The least media, in ticks, whose average alone can confirm a declared rate. Over less, 29 and 30 frames a second look alike. */
 const LEAST_TICKS = 1.5 * VIDEO_TIMESCALE;
-/** By how much frames of the same rate may differ, as a part of their duration, in addition to {@link ROUNDING_TICKS}. */
+/** How far a duration may be from the expected one, as a fraction of it, in addition to {@link ROUNDING_TICKS}. */
 const TOLERANCE = { ofOne: 0.1, ofAverage: 0.015 } as const;
-/** By how much times that are rounded to milliseconds make the duration of a frame, or of several, longer or shorter. */
+/** How much longer or shorter the duration of one or more frames becomes when times are rounded to milliseconds. */
 const ROUNDING_TICKS = MS_TICKS;
-/** The smallest part of the frames that last as long as the one in the middle, for the measured rate to be announced. */
+/** The smallest fraction of frames with about the median duration for which the measured rate is announced. */
 const LEAST_REGULAR = 0.75;
 
-/** The meter of one video rendition. */
+/** Measures the frame rate of one video rendition. */
 export class FrameRateMeter {
   readonly #declared: number | undefined;
   readonly #durations: number[] = [];
@@ -43,8 +43,8 @@ export class FrameRateMeter {
   }
 
   /**
-   * The frame rate. It is the declared one as soon as the frames show it. Otherwise it is measured over {@link WINDOW_TICKS}, when most frames
-   * last equally long. Undefined while neither is known.
+   * The frame rate. It is the declared rate as soon as the frames confirm it, and otherwise the rate that is measured over
+   * {@link WINDOW_TICKS}, if most frames last equally long. Undefined while neither is known.
    */
   get framesPerSecond(): number | undefined {
     const declared = this.#declared;
@@ -55,7 +55,7 @@ export class FrameRateMeter {
     return regular.length < LEAST_REGULAR * this.#durations.length ? undefined : rateOf(regular);
   }
 
-  /** Whether most frames have this duration, or all of them together, and both halves of them, as their average. */
+  /** Whether most frames have about this duration, or whether it is the average of all frames and of both halves of them. */
   #shows(frameTicks: number): boolean {
     const regular = this.#lasting(frameTicks);
     if (regular.length > this.#durations.length / 2) return hasAverage(regular, frameTicks);

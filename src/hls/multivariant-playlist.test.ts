@@ -39,7 +39,7 @@ describe('a multivariant playlist', () => {
     assert.match(renderMultivariantPlaylist([{ ...video, videoRange: 'HLG' }]), /,VIDEO-RANGE=HLG$/m);
   });
 
-  test('has frame rates only when that of every variant is known', () => {
+  test('has frame rates only when the rate of every variant is known', () => {
     assert.doesNotMatch(renderMultivariantPlaylist([video, { ...small, framesPerSecond: undefined }]), /FRAME-RATE/);
     assert.equal(renderMultivariantPlaylist([video, small]).match(/FRAME-RATE=29\.970/g)?.length, 2);
   });

@@ -39,7 +39,7 @@ export function renderMultivariantPlaylist(renditions: readonly ListedRendition[
     for (const audio of audios) lines.push(`#EXT-X-STREAM-INF:${rates(audio, [])},${codecs(audio, [])}`, audio.uri);
   } else {
     for (const [index, audio] of audios.entries()) lines.push(media(audio, index === 0));
-    // hls.js 1.7 never changes to a variant without a frame rate from one that has one, because it takes it for 0.
+    // hls.js 1.7 takes an absent frame rate for 0, and never changes from a variant with a frame rate to one with a lower rate.
     const hasFrameRates = videos.every(({ framesPerSecond }) => framesPerSecond !== undefined);
     for (const video of videos) lines.push(variant(video, audios, hasFrameRates), video.uri);
   }

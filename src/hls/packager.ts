@@ -48,7 +48,7 @@ export class Packager {
   /** The init segments. While a new configuration is coming, packets are dropped until a segment begins with it. */
   readonly #inits: InitSegments;
   #parts: PartBuilder;
-  /** Undefined for audio. Replaced with each configuration. */
+  /** Undefined for audio. Each new configuration gets a new meter. */
   #frameRate: FrameRateMeter | undefined;
   #shown: Shown | undefined;
   /** The newest keyframe of the current configuration. */

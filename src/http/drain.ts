@@ -12,11 +12,11 @@ const SWEEP_MS = 50;
 /** How long idle connections stay open after a preflight request, because the request that it announces comes on one of them. */
 const ANNOUNCED_MS = 500;
 
-/** The closing of a server. */
+/** Tells and controls how a server closes. */
 export interface Drain {
   /** Whether closing has begun, after which the caller must refuse new requests. */
   readonly isClosing: () => boolean;
-  /** Leaves idle connections open for a moment, because a client is about to send a request. The closing still ends in time. */
+  /** Leaves idle connections open for a moment, because a client is about to send a request. Closing still completes in time. */
   readonly expectRequest: () => void;
 }
 

@@ -136,7 +136,7 @@ test('a large body is not read to its end once the request is refused', async (t
   assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
 });
 
-test('closing lets requests in flight finish, refuses others on their connections so that any page can read it, and closes idle connections', {
+test('closing lets requests in flight finish, refuses others with an answer that any page can read, and closes idle connections', {
   timeout: 120_000,
 }, async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] }); // so that the deadline never passes

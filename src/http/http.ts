@@ -204,8 +204,8 @@ export async function listenHttp(
 }
 
 /**
- * Whether a browser asks if a page of another origin may send a request (https://fetch.spec.whatwg.org/#cors-preflight-request). Pages can
- * read the answer to that request only if this one succeeds, so it is answered also while the server stops.
+ * Whether a browser asks if a page of another origin may send a request (https://fetch.spec.whatwg.org/#cors-preflight-request). The page
+ * can read the answer to its request only if this preflight succeeds, so preflights are answered while the server stops, too.
  */
 function isPreflight({ method, headers }: FastifyRequest): boolean {
   return method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;

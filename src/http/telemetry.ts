@@ -13,10 +13,10 @@ declare module 'fastify' {
   }
 }
 
-/** The statuses that alerts look for. They are counted from 0, because Prometheus sees an increase only of a series that was there before. */
+/** The statuses that alerts look for. Their counters exist from the start, because Prometheus sees no increase in a series that is new. */
 const FAILURES = [500, 503];
 
-/** What is measured of the answers of one route with one status. */
+/** The metrics of the answers of one route with one status. */
 interface Measured {
   readonly count: Count;
   /** Undefined where answers may be held. */
@@ -24,8 +24,8 @@ interface Measured {
 }
 
 /**
- * Counts every answer, and measures its time except on `held` routes, by route pattern and status. Never by path, because paths contain
- * ids. A request whose client left before its answer began is not counted.
+ * Counts every answer by route pattern and status, and measures its time except on `held` routes. The path is never a label, because paths
+ * contain ids. A request whose client left before its answer began is not counted.
  */
 export function observeRequests(http: FastifyInstance, metrics: Metrics): void {
   /** Makes the hook of one route. */

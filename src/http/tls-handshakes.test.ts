@@ -65,7 +65,7 @@ for (const [whose, trustedProxies] of [
   });
 }
 
-test('a host begins one handshake in 20 ms after the first twenty, and the connections of other hosts and of trusted proxies do not wait', async (t: TestContext) => {
+test('after its first twenty, a host begins one handshake every 20 ms, and connections of other hosts and of trusted proxies do not wait', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, open, pass20 } = started(['192.0.2.1']);
   const sockets = Array.from({ length: 50 }, () => open('198.51.100.1'));

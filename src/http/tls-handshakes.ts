@@ -17,9 +17,9 @@ const MAX_UNDER_WAY = 1000;
 /** New connections of one host in a minute, which may also come at once. Connections are reused, so even a shared address needs few. */
 const PER_MINUTE = 1200;
 /**
- * Handshakes of one host that begin without waiting. After that, one begins in each pause, and the others wait. A handshake takes almost 1 ms,
- * so a host that opens hundreds of connections in a second would take half of the event loop's time. With this pause it takes a twentieth, and
- * 200 viewers who connect through one address at the same moment are all served within four seconds.
+ * The handshakes of one host that begin without waiting. After that, one begins after each pause, and the others wait. A handshake takes almost
+ * 1 ms, so a host that opens hundreds of connections in a second would take half of the event loop's time. With this pause it takes a twentieth,
+ * and 200 viewers who connect through one address at the same moment are all served within four seconds.
  */
 const AT_ONCE = 20;
 const PAUSE_MS = 20;

@@ -13,7 +13,7 @@ const DOUBTED_MS = 86_400_000;
 /** The options of a cautious clock. */
 export interface CautiousClockOptions {
   readonly clock: Clock;
-  /** A time that is believed at the start, such as that of the database's clock, because the clock of this machine may be wrong already. */
+  /** The time that is believed at the start, from a source other than the clock of this machine, which may be wrong already. */
   readonly startedAt: Milliseconds;
   /** Called once for each jump that is not believed, with its size. */
   readonly onDoubt: (aheadMs: Milliseconds) => void;
@@ -46,7 +46,7 @@ export class CautiousClock implements Clock {
     return now;
   }
 
-  /** How far the other clock is ahead, in milliseconds, when it is not believed at the moment. */
+  /** How far the machine's clock is ahead of this one, in milliseconds. Undefined while the machine's clock is believed. */
   get doubtedMs(): Milliseconds | undefined {
     const aheadMs = this.#options.clock.now() - this.now();
     return aheadMs > BELIEVED_MS ? ms(aheadMs) : undefined;

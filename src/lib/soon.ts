@@ -1,12 +1,12 @@
 /**
- * Values that are often known at once and sometimes have to be waited for. Waiting for a promise that is already fulfilled costs as much as
- * many of the lookups whose result it holds.
+ * Values that are often known at once and sometimes have to be waited for. Waiting for a promise that is already fulfilled can cost as much as
+ * the lookup of its value.
  */
 
 /** A value, or the promise of one that is not known yet. */
 export type Soon<Value> = Value | Promise<Value>;
 
-/** Uses a value now if it is known, otherwise once it is. */
+/** Uses a value at once if it is known, and otherwise as soon as it is. */
 export function once<Value, Result>(value: Soon<Value>, use: (value: Value) => Soon<Result>): Soon<Result> {
   return value instanceof Promise ? value.then(use) : use(value);
 }

@@ -83,8 +83,8 @@ export interface Audience {
   /**
    * Notes a playlist request.
    * @param quota the quota of the stream's user; left out if the stream runs on this node, which then knows it
-   * @param viewOf the stream whose usage has another view if the viewer is new. Without it, the view is counted by the node that the viewer
-   *   is reported to; without `quota`, by this one
+   * @param viewOf the stream for whose usage this node counts a view if the viewer is new. If it is left out, the node to which the viewer is
+   *   reported counts the view. If `quota` is left out, too, this node counts it
    * @returns false when the viewer is new and no place can be found for it
    */
   watched(playbackId: PlaybackId, viewer: Viewer, quota?: ViewerQuota, viewOf?: PlaybackId): boolean;
@@ -95,11 +95,11 @@ export interface Audience {
    * seconds ago. Each is handed out once.
    */
   takeUnreported(playbackId: PlaybackId, atMost: number): readonly ReportedViewer[];
-  /** Notes that the stream's own node has got a report, and so has counted these views. */
+  /** Notes that the stream's own node has received a report, and therefore has counted these views. */
   reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void;
   /**
    * Notes that media was sent to a viewer or a cache.
-   * @param watchedMs how much of a recording it was. Viewers of live streams are counted for as long as they are present
+   * @param watchedMs the duration of the media if it is from a recording. For live streams, the time of the present viewers counts instead
    */
   delivered(playbackId: PlaybackId, sizeBytes: number, watchedMs?: number): void;
 }

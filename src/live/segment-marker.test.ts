@@ -90,8 +90,8 @@ test('a segment rounds to the target duration where no keyframe comes, however f
 });
 
 /**
- * The lengths of the segments from the second keyframe on, when the interval is known, of a video with audio beside it that is sent
- * `leadS` before the video of the same time.
+ * The lengths of the segments from the second keyframe on, when the interval is known. The audio beside the video is sent `leadS` before
+ * video of the same time.
  */
 function steadyLengths(
   marker: SegmentMarker,
@@ -113,7 +113,7 @@ function steadyLengths(
   }));
 }
 
-test('segments are as even as any keyframe interval allows, and round to the target duration', () => {
+test('segments are as even as the keyframe interval allows, and round to the target duration', () => {
   for (const targetDurationS of [2, 4]) {
     for (const fps of [12, 29.7]) {
       for (const leadS of [0, 0.3]) {
@@ -138,7 +138,7 @@ test('segments are as even as any keyframe interval allows, and round to the tar
   }
 });
 
-test('what segments come of keyframes at any interval', () => {
+test('the lengths of the segments for keyframe intervals of 0.5 to 10 s', () => {
   const table = Object.fromEntries(
     [0.5, 0.7, 1.1, 1.9, 2.2, 2.4, 2.5, 3, 4.1, 5, 8.3, 10].map((intervalS) => {
       const marks = marksOf(newMarker({ targetDurationS: 2 }), {
@@ -167,7 +167,7 @@ test('what segments come of keyframes at any interval', () => {
   });
 });
 
-test('a keyframe is waited for a little less long beside audio with long packets, whose segments may be longer by one', () => {
+test('the wait for a keyframe is shorter beside audio with long packets, whose segments may be one packet longer', () => {
   for (const packetS of [1024 / 48_000, 1024 / 22_050, 0.12, 1024 / 8000]) {
     const marker = newMarker({ targetDurationS: 2 });
     marker.follow(packetS);
@@ -180,7 +180,7 @@ test('a keyframe is waited for a little less long beside audio with long packets
   }
 });
 
-test('a keyframe that comes a little before the cut that audio caused begins a segment as long as any other', () => {
+test('a keyframe that comes a little before the cut that audio caused begins a segment that is no longer than others', () => {
   const marker = newMarker({ targetDurationS: 2 });
   markOf(marker, key(0));
   for (let at = 30; at < 2160; at += 30) assert.equal(markOf(marker, frame(at)), undefined);

@@ -2,15 +2,15 @@
  * Decides, once for all renditions, where segments begin. Why here: `docs/decisions/0001-segments-marked-before-they-fan-out.md`.
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
- * whose successor would probably come too late. A keyframe may be late by {@link MOST_LATE_S}: such segments round to the target duration.
- * Keyframes that come less often have segments without a keyframe between them, all of about the same length, once their interval is known.
- * Where it is not known, or the keyframe is overdue, a segment ends at the last frame that keeps it within the target duration. A
+ * whose successor would probably come too late. A keyframe may be late by {@link MOST_LATE_S}, because the segment before it then still
+ * rounds to the target duration. A longer keyframe interval is divided into segments of about the same length once it is known. While it is
+ * not known, or when the keyframe is overdue, a segment ends at the last frame that keeps it within the target duration. A
  * segment that began without a keyframe ends at the next keyframe. Without video the audio leads, and each of its packets is a keyframe. A
  * leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first packet that
  * is presented at that time or later.
  *
- * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts a segment every target duration and a little. That may
- * exceed the target duration, because EXTINF only has to round to it ({@link TARGET_ROUNDING_S}). Pure: no clock, no I/O.
+ * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts segments that are a little longer than the target duration.
+ * They may be longer, because EXTINF only has to round to it ({@link TARGET_ROUNDING_S}). Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -21,17 +21,17 @@ import { KeyframeMeter } from './keyframe-meter.ts';
 const DESIRED_DURATION_S = 2;
 /**
  * How much longer than the target duration a segment may be, because its keyframe is late or because the leader pauses. Encoders count the
- * frames between keyframes, so 60 frames of a camera that makes 29.7 a second last 2.02 s, and 60 of one that makes 25 last 2.4 s. Other
- * tracks that are further ahead of the leader than this when it is about to cut show that it has paused. A segment of the audio may be
- * longer than the leader's by one packet, so with long packets it is less: see {@link SegmentMarker.follow}.
+ * frames between keyframes, so 60 frames of a camera that makes 29.7 a second last 2.02 s, and 60 of one that makes 25 last 2.4 s. When
+ * other tracks are further ahead of the leader than this at the end of a segment, the leader has paused. A segment of the audio may be
+ * one packet longer than that of the leader, so the value is smaller beside audio with long packets: see {@link SegmentMarker.follow}.
  */
 const MOST_LATE_S = 0.45;
 /**
- * The same while the leader is absent. It is less, because the segment before the keyframe of a returning leader is longer by the time
- * between decoding and presentation, which is not known before.
+ * The same while the leader is absent. The value is smaller, because the segment before a returning leader becomes longer by the time
+ * between decoding and presentation of its keyframe, which is not known earlier.
  */
 const ABSENT_LATE_S = 0.35;
-/** How late the next keyframe may be, in seconds, to be counted on when a keyframe that is still early is left out for it. */
+/** A keyframe that comes early begins no segment if the next one is expected at most this late, in seconds. */
 const COUNTED_ON_S = 0.1;
 /**
  * How long after its own time a cut is made while the leader is absent. The time of a returning leader may be rounded to milliseconds.
@@ -77,7 +77,7 @@ export class SegmentMarker {
   #discontinuities = 0;
   /** The decoding time of the leader's newest packet, in seconds. */
   #lastLeaderS = 0;
-  /** The longest time between two frames of the growing segment, in seconds. The next frame may come as late. */
+  /** The longest time between two frames of the growing segment, in seconds. The next frame may take as long. */
   #frameS = 0;
   readonly #keyframes = new KeyframeMeter();
   /**
@@ -142,7 +142,7 @@ export class SegmentMarker {
       const phase = this.#phase;
       if (phase.startS === undefined) return;
       const isLed = phase.type === 'running' && phase.isLed;
-      // The leader's next frame, at which the segment begins there, may come a frame later than the cut.
+      // The leader's segment begins at its next frame, which may come up to one frame duration after the cut.
       const lateS = isLed ? Math.max(0, this.#lateS - this.#frameS) : ABSENT_LATE_S;
       const startS = phase.startS + this.#targetDurationS + lateS;
       const cutS = startS + (isLed ? this.#compositionS : 0);
@@ -168,7 +168,7 @@ export class SegmentMarker {
     }
     const lengthS = atS - phase.startS;
     const { missed } = phase;
-    // A keyframe may be a little earlier than the cut. Its segment is as long as any other. One that is much earlier comes in a burst after a
+    // A keyframe may be a little earlier than the cut. Its segment then begins at the keyframe, so that it becomes no longer than others. One that is much earlier comes in a burst after a
     // stall, too late for its time, which has been filled.
     const isNear = lengthS >= 0 || (packet.keyframe && lengthS > -MOST_LATE_S);
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && isNear) {
@@ -189,7 +189,7 @@ export class SegmentMarker {
     return this.#begin(packet, timescale);
   }
 
-  /** The longest duration of a segment. */
+  /** The longest duration of a segment, in seconds. */
   get #latestS(): number {
     return this.#targetDurationS + this.#lateS;
   }
@@ -207,7 +207,7 @@ export class SegmentMarker {
     return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(leftS));
   }
 
-  /** The length of equal segments that fill the time until the next keyframe, and leave that one room to be late. */
+  /** The length of equal segments that fill the time until the next keyframe, and leave room for a late keyframe. */
   #evenS(leftS: number): number {
     return leftS / Math.ceil(leftS / (this.#targetDurationS + this.#lateS / 2));
   }

@@ -87,7 +87,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
     const session = sessions.newestOf(playbackId);
     const counted = quota ?? this.#viewerQuotaOf(session);
     if (counted === undefined) return true;
-    // A view is counted where the stream runs when the viewer comes, and nowhere again when the stream moves.
+    // The node on which the stream runs when the viewer comes counts the view. No node counts it again when the stream moves.
     const countedFor = quota === undefined ? playbackId : viewOf;
     const noted = viewers.note(playbackId, viewer, counted, countedFor !== undefined);
     if (noted === 'refused') return false;

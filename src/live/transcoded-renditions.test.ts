@@ -417,7 +417,7 @@ test('a session whose video is refused has no renditions, and a warning for as l
   assert.ok(said().some((each) => each.startsWith('transcode_source_refused')));
 });
 
-test('a session whose video is refused gives its place to others, and asks again only with another size, once', () => {
+test('a session whose video is refused gives its place to others, and asks for another only when the video has another size, once', () => {
   const { renditions, said, refuseSource, given, write, disposals, offers } = setUp();
   const codes = () => said().map((each) => each.split(':')[0]);
   const keyframe = () => write(packetAt(VIDEO_TRACK, 0, { keyframe: true }));
@@ -440,7 +440,7 @@ test('a session whose video is refused gives its place to others, and asks again
   assert.deepEqual([given.length, disposals(), codes()], [2, 2, ['transcode_source_refused']]);
 });
 
-test('video that is refused does not begin anew with another transcoder, which the session has for its audio', () => {
+test('refused video is not transcoded again when the session gets another transcoder for its audio', () => {
   const { renditions, said, refuseSource, given, write, disposals, asked, offers } = setUp();
   renditions.setTrack(VIDEO_TRACK);
   renditions.setAudioTrack(OPUS_TRACK);

@@ -84,7 +84,7 @@ const NONE: readonly RenditionId[] = [];
 type State =
   | { readonly type: 'waiting' } // not yet, because media must have lasted for a moment
   | { readonly type: 'refused'; readonly why: keyof typeof REFUSALS } // not until another transcoder has ended
-  | { readonly type: 'source_refused' } // not before the video has another size, or there is audio to encode
+  | { readonly type: 'source_refused' } // until the video has another size, or there is audio to encode
   | { readonly type: 'open'; readonly transcoder: Transcoder }
   | { readonly type: 'closed' };
 
@@ -97,7 +97,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   readonly #options: TranscodedRenditionsOptions;
   #state: State = { type: 'waiting' };
   readonly #headStart = new HeadStart();
-  /** Kept for the session, so that video which ends workers does not get more of them with another transcoder. */
+  /** Lasts as long as the session, so that video which has ended workers does not get more workers with another transcoder. */
   readonly #trust = new SourceTrust();
   /** The video to be transcoded. */
   #track: VideoTrack | undefined;
@@ -296,7 +296,7 @@ export class TranscodedRenditions implements AsyncDisposable {
     logger.warn({ code }, text);
   }
 
-  /** Gives up the transcoder, which has nothing to do any more, so that another session gets its place. */
+  /** Disposes the transcoder, which has nothing more to do, so that another session can have its place. */
   #giveUp(): void {
     const transcoder = this.#transcoder;
     this.#state = { type: 'source_refused' };

@@ -165,7 +165,7 @@ test('a viewer is reported to the node of the stream when it comes, and every th
   assert.deepEqual(taken(other, 9), [], 'a viewer that has left is not reported');
 });
 
-test('the view of a viewer is counted once, at the first request for which this node counts it', () => {
+test('the view of a viewer is counted once, at the first request for which this node counts views', () => {
   const { viewers, passMs } = viewersOf(10);
   const note = (isCountedHere: boolean) =>
     viewers.note(one, { name: 'a', address: '10.0.0.1' }, { ofUser: user, atMost: 0 }, isCountedHere);

@@ -39,7 +39,7 @@ export interface ReportedViewer {
   readonly isNew: boolean;
 }
 
-/** What came of noting a viewer: no place was found for it, its view must be counted now, or it goes on watching. */
+/** The result of noting a viewer: no place was found for it, its view must be counted now, or it goes on watching. */
 export type Noted = 'refused' | 'began' | 'watching';
 
 /** The user whose viewer quota a viewer counts against. */
@@ -53,7 +53,7 @@ interface Viewing {
   readonly playbackId: PlaybackId;
   readonly name: string;
   readonly ofUser: UserId;
-  /** Whether its view is counted, by this node or by another one. It stays so when the stream moves from one node to another. */
+  /** Whether this node or another one has counted its view. That stays so when the stream moves to another node. */
   isCounted: boolean;
   /** The rendition whose playlist was requested last. */
   rendition: string | undefined;
@@ -121,8 +121,8 @@ export class Viewers {
 
   /**
    * Notes a playlist request.
-   * @param isCountedHere whether this node counts the view: `began` is returned once then. Otherwise another node counts it when the viewer
-   *   is reported
+   * @param isCountedHere whether this node counts the view. If so, `began` is returned once. If not, another node counts the view when the
+   *   viewer is reported
    * @returns `refused` when the viewer is new and no place can be found for it; nothing is noted then
    */
   note(playbackId: PlaybackId, viewer: Viewer, quota: ViewerQuota, isCountedHere: boolean): Noted {
@@ -200,7 +200,7 @@ export class Viewers {
     return reported;
   }
 
-  /** Notes that the node of the stream has got a report, and so has counted these views. */
+  /** Notes that the node of the stream has received a report, and therefore has counted these views. */
   reported(playbackId: PlaybackId, viewers: readonly ReportedViewer[]): void {
     for (const { name } of viewers) {
       const viewing = this.#here.get(`${playbackId} ${name}`);

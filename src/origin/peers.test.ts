@@ -61,7 +61,7 @@ async function setUp(t: TestContext, onAsked: (asked: Asked) => void = () => {})
     session: someSession(someStream(newUserId()), {}),
     node: { id: newNodeId(), url: `http://127.0.0.1:${port}` },
   });
-  // Its clock stands still unless a test moves it, because a viewer is told again after some seconds.
+  // The clock stands still unless a test moves it, because a viewer is reported again after some seconds.
   const time = { now: 0 };
   const viewers = new Viewers(1000, { now: () => ms(time.now), monotonic: () => ms(time.now) });
   const live: LiveDirectory & Audience = {
@@ -152,7 +152,7 @@ test('media is fetched from its node once and whole, and each viewer gets the ra
   assert.match(String(told), /^\.[\w-]{43}$/);
 });
 
-test('a node is told about each viewer once, and then every three seconds that its view is counted', async (t) => {
+test('a new viewer is reported to the node of the stream once as new, and then every three seconds as one whose view is counted', async (t) => {
   const { app, asked, time } = await setUp(t, ({ answer }) => answer());
   const list = `${media}/source.m3u8`;
   const tell = async (msn: number, userAgent: string) => {

@@ -82,7 +82,7 @@ function writeInTurn(
 
 /**
  * Writes a part of a body.
- * @param onSent called with its size when it was sent
+ * @param onSent called with the size of the part once it is sent
  * @returns false when the next part must wait for `drain`
  */
 export function writeSlice(response: ServerResponse, slice: Uint8Array, onSent?: (sizeBytes: number) => void): boolean {

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { Secret } from '#domain/secret.ts';
 import { VIEWERS_HEADER, ViewerNames } from './viewer.ts';
 
-test('a request whose header only a node can have made is reported as that of a node, once, and tells which views are not counted yet', () => {
+test('a request whose header only a node can have made is reported once as that of a node, and tells which views are not counted yet', () => {
   const asked: FastifyRequest[] = [];
   const secret = new Secret('shared by all nodes');
   const viewers = new ViewerNames(secret, (request) => asked.push(request));

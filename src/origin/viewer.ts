@@ -89,7 +89,7 @@ export class ViewerNames {
     return { ...this.header(playbackId, [{ name, isNew: true }]), [ADDRESS_HEADER]: request.ip };
   }
 
-  /** The address of the viewer that a request is answered for. When another node has passed it on, that is not the address of its sender. */
+  /** The address of the viewer who gets the answer. It is not the address of the sender when another node has passed the request on. */
   addressOf(request: FastifyRequest, playbackId: string): string {
     const address = request.headers[ADDRESS_HEADER];
     const isPassedOn = typeof address === 'string' && this.told(request, playbackId) !== undefined;

@@ -102,7 +102,7 @@ export interface RecordedMedia extends ByteSource {
    * segment that was durable, so a new segment may get the name of one that viewers already have.
    */
   readonly isFinal: boolean;
-  /** The length of its media in milliseconds. 0 for an init segment, and for a segment that is listed as a gap. */
+  /** The duration of the media in milliseconds. 0 for an init segment, and for a segment that is listed as a gap. */
   readonly durationMs: number;
 }
 

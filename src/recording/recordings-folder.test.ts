@@ -55,7 +55,7 @@ test('a mount point that was marked before its volume was mounted is not taken f
   const marker = join(folder, MARKER_NAME);
   mustBeThere(place());
   new WrittenRecording(folder);
-  // The volume is mounted over it, and the operator begins with it.
+  // The volume is mounted over the mount point, and the operator permits it.
   unmount();
   assert.throws(() => mustBeThere(place()), /mount its volume/);
   writeFileSync(marker, '');

@@ -24,8 +24,8 @@ export interface RecordingsPlace {
 
 /**
  * Makes sure that the right folder is available. Only then does a missing file not exist. Creates and marks the folder at its first use.
- * An operator permits another folder by an empty marker in it.
- * @throws {Error} when it was used before and is empty now, or has another mark; an error of the system
+ * An operator permits another folder with an empty marker file in it.
+ * @throws {Error} when the folder was used before and is empty now or has another mark; an error of the system
  */
 export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
   if (noteFile === undefined) {

@@ -84,7 +84,7 @@ test('a clock at 1970 deletes nothing, and the time is believed again as soon as
   assert.equal((await run(fresh, { now: NOW, hours: 1 })).doubts, 0);
 });
 
-test('the time is kept while the server runs, in a file of its owner, and damage to the file stops nothing', async (t) => {
+test('the time is written while the server runs, to a file that only its owner can read, and a damaged file stops nothing', async (t) => {
   const dataDir = newFolder(t);
   const path = join(dataDir, 'last-time');
   let now = NOW;

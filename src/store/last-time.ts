@@ -1,6 +1,6 @@
 /**
- * The time at which a server last ran. It is kept in the data folder, because a clock that is years ahead from the start of the machine on
- * can be noticed by nothing else where the database has the same clock.
+ * Keeps the time at which the server last ran in the data folder. Where the database has the same clock as the server, nothing else can show
+ * that this clock is years ahead when the server starts.
  */
 import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
@@ -13,7 +13,7 @@ import { isErrno } from './data-folder.ts';
 
 const NAME = 'last-time';
 const EVERY_MS = 3_600_000;
-/** How long a server may have been off for the present time to be believed. */
+/** The longest time that a server may have been off for the present time to be believed. */
 const OFF_MS = 7 * 86_400_000;
 
 /** An earlier time is that of a clock that is not set yet, at 1970 for example. No server with this file ran before. */
@@ -62,7 +62,7 @@ export class LastTime implements AsyncDisposable {
     this.#running = this.#run();
   }
 
-  /** Keeps the time once more. */
+  /** Writes the time once more, and stops. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;

@@ -236,7 +236,7 @@ export interface Store extends AsyncDisposable {
    * has ended because of its age, and whether its user is suspended, is for the caller to check.
    */
   readonly browserSessions: {
-    /** Creates a session. When 100 of the user began with the same key, or 100 with links, the oldest of these ends. */
+    /** Creates a session. When the user has 100 that began with the same key, or 100 that began with links, the oldest of them ends. */
     create(session: BrowserSession, receipt: Receipt): Promise<void>;
     /** The session whose cookie has this SHA-256 (lower-case hex). */
     byHash(secretHash: string, stranger?: string): Promise<OpenBrowserSession | undefined>;
@@ -288,7 +288,7 @@ export interface Store extends AsyncDisposable {
     get(id: StreamId, scope: Scope): Soon<Stream | undefined>;
     /** The streams with these ids that exist, in any order. @param of `all` includes deleted streams */
     getMany(ids: readonly StreamId[], of?: 'all'): Promise<readonly Stream[]>;
-    /** Those of the streams with these ids that are suspended, without deleted ones. */
+    /** Of the streams with these ids, those that are suspended and not deleted. */
     suspendedAmong(ids: readonly StreamId[]): Promise<ReadonlySet<StreamId>>;
     /** All streams with `isActive`. @param node only those that this node claimed last, where processes share the store */
     active(node?: NodeId): Promise<readonly Stream[]>;

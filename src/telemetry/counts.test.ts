@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Counter, Registry } from 'prom-client';
 import { Counts } from './counts.ts';
 
-test('the text is that of a counter of prom-client', async () => {
+test('the text of the metric is the same as that of a counter of prom-client', async () => {
   const texts = [Counts, Counter].map((Kind) => {
     const registry = new Registry();
     const counter = new Kind({

@@ -3,7 +3,7 @@
  */
 import { LabelledMetric, type Labels, type MetricValue } from './labelled-metric.ts';
 
-/** Counts with one set of labels. */
+/** The count for one set of labels. */
 export class Count {
   value = 0;
 

@@ -29,7 +29,7 @@ export class InternalErrors {
   constructor({ logger, metrics }: { readonly logger: Logger; readonly metrics: Pick<Metrics, 'internalErrors'> }) {
     this.#logger = logger;
     this.#metrics = metrics;
-    // Prometheus sees an increase only of a series that was there before.
+    // Each counter begins at 0, because Prometheus sees no increase in a series that is new.
     for (const where of ERROR_PLACES) metrics.internalErrors.inc({ where }, 0);
   }
 

@@ -1,5 +1,5 @@
 /**
- * A metric that changes at every request: a part of the work of prom-client is done once for each set of labels.
+ * A metric that may change at every request, because its labels are joined only once for each set of values.
  */
 import type { Metric, Registry } from 'prom-client';
 
@@ -22,8 +22,8 @@ export interface MetricValue {
 }
 
 /**
- * A metric whose text is the same as that of prom-client. Those of prom-client check and join their labels again at every observation, which
- * was 7 % of the CPU time of a short request. Here `labels` joins them, so keep what it returns.
+ * A metric whose text is the same as that of prom-client. The metrics of prom-client check and join their labels at every observation, which
+ * took 7 % of the CPU time of a short request. Here only `labels` joins them, so keep what it returns.
  */
 export abstract class LabelledMetric<Label extends string, Series> {
   readonly #options: LabelledMetricOptions<Label>;

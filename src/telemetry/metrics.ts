@@ -134,7 +134,7 @@ export function createMetrics() {
     }),
     httpAnswers: new Counts({
       name: 'millrace_http_answers_total',
-      help: 'Answers to HTTP requests, those to viewers included',
+      help: 'Answers to HTTP requests, including those to viewers',
       labelNames: ['route', 'status'],
       registers,
     }),

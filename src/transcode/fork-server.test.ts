@@ -153,7 +153,7 @@ it('ends with its workers when its server is killed, even if the server has not 
   await until('the end of both', () => !pids.some(isRunning));
 });
 
-it('leaves no process behind when it is killed, if process 1 is an init as in a container with one', {
+it('leaves no process behind when it is killed, if process 1 is an init, as in a container that has one', {
   skip: canMakePidNamespaces() ? false : 'this user, or this system, cannot make a PID namespace (unshare --pid)',
 }, () => {
   const url = (name: string) => JSON.stringify(new URL(name, import.meta.url).href);
@@ -172,7 +172,7 @@ it('leaves no process behind when it is killed, if process 1 is an init as in a 
     await ended.promise;
     while ([...childrenOf(1), ...childrenOf(process.pid)].some(({ pid }) => pid !== process.pid)) await sleep(10);
   `;
-  // The shell is process 1 of the namespace. It does not replace itself by the program, because another command follows.
+  // The shell is process 1 of the namespace. It does not replace itself with the program, because another command follows.
   const inNamespace = ['--pid', '--fork', '--mount-proc', '--kill-child', 'sh', '-c', '"$@"; exit $?', 'sh'];
   const { status, stderr } = spawnSync(
     'unshare',

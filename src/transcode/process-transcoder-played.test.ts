@@ -20,7 +20,7 @@ const PROFILES = [160, 128].map((width) => ({
 }));
 const TICK_MS = 100;
 
-/** A transcoder whose worker runs and was sent the source, and a clock that the test moves. */
+/** A transcoder whose workers the test plays, and a clock that the test moves. */
 async function setUp(t: TestContext, { graceMs = 0 } = {}) {
   t.mock.timers.enable({ apis: ['setInterval'] });
   let nowMs = 1_000_000;
@@ -63,7 +63,7 @@ async function setUp(t: TestContext, { graceMs = 0 } = {}) {
       await workers.hears('source');
       workers.say({ type: 'begun' });
     },
-    /** Sends 25 frames per second of a second, or of less, with a marked keyframe at the start. */
+    /** Sends the 25 frames of a second, or fewer, beginning with a marked keyframe. */
     send: (second: number, { frames = 25 } = {}) => {
       for (let frame = 0; frame < frames; frame += 1) {
         const packet = packetAt(VIDEO_TRACK, second * 1000 + frame * 40, { keyframe: frame === 0 });
@@ -129,7 +129,7 @@ it('reports dropped packets once, and not again after the gap has ended', async 
   assert.equal(lost(), 1);
 });
 
-it('does not report packets as missing after the first packet of a worker that were dropped before it', async (t) => {
+it('does not report packets that were dropped before the first packet of a worker as missing after it', async (t) => {
   const { transcoder, workers, missing, begin, send, pass } = await setUp(t);
   await begin();
   workers.end({ exit: 'SIGKILL', detail: '' });

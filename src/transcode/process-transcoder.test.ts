@@ -499,7 +499,7 @@ it('has shed no rendition of a source that it refuses', async (t) => {
 
 it('replaces a worker that uses too much memory', async () => {
   const recording = new Recording();
-  // Limited by the kernel, the worker could end itself before its memory is measured.
+  // If the kernel limited its memory, the worker could end before its memory is measured.
   const starter: WorkerStarter = {
     start: (program, callbacks) => forkServer.start(program, callbacks),
     kill: (worker) => forkServer.kill(worker),

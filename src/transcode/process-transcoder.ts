@@ -47,13 +47,13 @@ export interface Patience {
   /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
   /**
-   * The time that a worker may take until it runs, because it loads a large library, perhaps from a cold disk. It has the same time for each
+   * The time that a worker may take until it runs, because it loads a large library, perhaps from a cold disk. The same limit applies to each
    * preparation that it announces.
    */
   readonly startWithinMs: number;
   /**
-   * How long a worker may lag after its start, because it first processes the packets that waited for it, at least a second of media, and
-   * for the same reason after a preparation.
+   * How long a worker may lag after its start and after a preparation, because it first processes the packets that waited for it, which are
+   * at least a second of media after a start.
    */
   readonly graceMs: number;
   /** The pause before a worker is replaced. It doubles at every consecutive failure. */
@@ -77,7 +77,7 @@ export interface ProcessTranscoderOptions {
   readonly profiles: readonly Profile[];
   readonly settings: Pick<TranscodeSettings, 'preset' | 'threads' | 'memoryMib'>;
   readonly callbacks: TranscoderCallbacks;
-  /** What the video of the session has done to workers so far. */
+  /** Counts the workers that the video of the session has ended so far. */
   readonly trust: SourceTrust;
   /** Starts the workers. */
   readonly forkServer: WorkerStarter;
@@ -121,7 +121,7 @@ export class ProcessTranscoder implements Transcoder {
   #judgedFromMs = Number.NEGATIVE_INFINITY;
   /** The number of ticks since the worker's last sign of life, or since its start until it runs. */
   #silentTicks = 0;
-  /** Whether the worker has announced a preparation, and nothing else came since. */
+  /** Whether the latest message of the worker announced a preparation. */
   #isPreparing = false;
   /** The restored renditions that are not made yet, each with the newest segment that it cannot have. */
   readonly #restored = new Map<RenditionId, number>();
@@ -489,12 +489,12 @@ export class ProcessTranscoder implements Transcoder {
     for (const id of restored) this.#restored.set(id, this.#results.sentOrdinal);
     if (restored.length > 0) this.#sendActive();
     const code = 'transcode_rendition_failed';
-    this.#options.callbacks.onMissing(renditionId, 'lost'); // also where it stands in for another one
+    this.#options.callbacks.onMissing(renditionId, 'lost'); // and those of a rendition for which it stands in
     this.#options.callbacks.onWarning({ code, renditionId });
     this.#options.logger.warn({ code, renditionId }, 'rendition left out, because its encoder failed');
   }
 
-  /** Reports that packets of every rendition are missing, except for those of which this is known. */
+  /** Reports that packets of every rendition are missing, except for renditions of which this is already known. */
   #reportMissing(why: GapReason = 'lost'): void {
     const notMade = [...this.#notMade, ...this.#failed];
     for (const { id } of this.#plans) if (!notMade.includes(id)) this.#options.callbacks.onMissing(id, why);

@@ -10,7 +10,7 @@ const EARLY_MS = 10_000;
 /** The signals of crashes. All other signals are sent by another process. */
 const CRASHES: ReadonlySet<number | string> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
 
-/** In pixels, as displayed. */
+/** A size in pixels, as displayed. */
 interface Size {
   readonly width: number;
   readonly height: number;
@@ -43,7 +43,7 @@ export class SourceTrust {
   }
 
   /**
-   * Takes the size of the video from now on. A refused source of another size may end one more worker, once in a session.
+   * Notes the size of the video. A refused source that gets another size may end one more worker, but only once in a session.
    * @returns whether the video may be decoded
    */
   accepts({ width, height }: Size): boolean {

@@ -7,7 +7,7 @@ import type { WorkerStarter } from './fork-server.ts';
 import { WorkerProcess } from './worker-process.ts';
 import { PROTOCOL_VERSION } from './worker-protocol.ts';
 
-/** The time limit for a picture, most of which is that of starting the process. A frame of high dynamic range gets it a second time. */
+/** The time limit for a picture. Starting the process takes most of it. A frame of high dynamic range gets the same time once more. */
 const TIME_LIMIT_MS = 10_000;
 const MEMORY_LIMIT_BYTES = 512 * 1024 * 1024;
 /** What the decoder assumes. It has no effect on one frame. */
@@ -32,7 +32,7 @@ export async function makeStill(
 ): Promise<Uint8Array | undefined> {
   const { promise: picture, resolve } = Promise.withResolvers<Uint8Array | undefined>();
   let hasPrepared = false;
-  /** Gives a worker its time once more. One that a hostile frame controls gets no more than that. */
+  /** Gives the worker its time once more, but only once, because a hostile frame may control the worker. */
   const onPreparing = () => {
     if (hasPrepared) return;
     hasPrepared = true;

@@ -25,7 +25,7 @@ export interface TranscodeRequest {
   readonly lastedMs: number;
   readonly profiles: readonly Profile[];
   readonly callbacks: TranscoderCallbacks;
-  /** What the video of the session has done to workers so far. */
+  /** Counts the workers that the video of the session has ended so far. */
   readonly trust: SourceTrust;
   /** Called when the place goes to another user. The pool disposes the transcoder, and its later results must be ignored. */
   readonly onRevoked: () => void;

@@ -13,7 +13,7 @@ export const TRANSCODER_WARNINGS = [
   'transcode_rendition_shed', // the machine is too slow for all renditions, so this one is paused
   'transcode_rendition_restored', // the rendition is made again, from this segment on
   'transcode_frames_dropped', // the machine is still too slow: frames were skipped up to a keyframe
-  'transcode_rendition_failed', // the encoder of the rendition failed, and it is not made of this track any more
+  'transcode_rendition_failed', // the encoder of the rendition failed, so the rendition is left out until the track changes
   'transcode_source_damaged', // packets could not be decoded
   'transcode_source_refused', // decoding the video has ended two workers, and is not tried again
 ] as const satisfies readonly WarningCode[];

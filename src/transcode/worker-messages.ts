@@ -18,7 +18,7 @@ export interface Job {
   readonly preset: string;
   /** The number of threads of each encoder. */
   readonly threads: number;
-  /** The pictures that are made from time to time. */
+  /** The kinds of pictures that are made from time to time. */
   readonly pictures: readonly PictureKind[];
 }
 
@@ -97,7 +97,7 @@ export type FromWorker =
   | { readonly type: 'begun' }
   | { readonly type: 'config'; readonly rendition: number; readonly config: Uint8Array }
   | { readonly type: 'packet'; readonly packet: RenditionPacket }
-  /** The encoder of a rendition did not open, or refused a frame. Nothing of this rendition follows from this source. */
+  /** The encoder of a rendition did not open, or refused a frame. No more of this rendition follows for this source. */
   | { readonly type: 'failed'; readonly rendition: number }
   | { readonly type: 'audio_config'; readonly config: Uint8Array }
   | { readonly type: 'audio'; readonly packet: AudioPacket }

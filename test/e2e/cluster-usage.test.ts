@@ -1,6 +1,6 @@
 /**
- * The usage that two server processes on one PostgreSQL have counted when both have stopped: of a broadcast that moves from one to the other
- * while viewers stay at both, and of its recording.
+ * Tests the usage that two server processes on one PostgreSQL count for a broadcast that moves from one to the other while viewers stay at
+ * both, and for its recording.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -49,7 +49,7 @@ function stay(url: string, name: string) {
   };
 }
 
-test('viewers who stay while a broadcast moves are one view each, and its recording counts what is sent of it', async () => {
+test('viewers who stay while a broadcast moves are one view each, and what is sent of its recording counts', async () => {
   await using parts = new AsyncDisposableStack();
   const postgres = parts.use(await startPostgres());
   const databaseUrl = await postgres.newDatabase();

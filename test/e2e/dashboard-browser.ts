@@ -86,7 +86,7 @@ export async function startDashboard(): Promise<TestDashboard> {
   const browser = parts.use(await launchChromium());
   const chromium = {
     newPage: async (options?: BrowserContextOptions) => {
-      // Nothing is drawn again only because something moves.
+      // Without animations, the page is drawn again only when something changes.
       const watched = await browser.newPage({ reducedMotion: 'reduce', ...options });
       await changeTimers(watched.page, { [TOAST_STEP_MS]: LONG_TOAST_STEP_MS });
       return watched;

@@ -28,7 +28,7 @@ suite('the dashboard of live streams', NEEDS_CHROMIUM, () => {
   after(() => parts.disposeAsync());
 
   const publish = (streamKey: string) => publishLoop(server.rtmpPort, streamKey, { loop });
-  /** Sends the second keyframe at once, because it shows how far apart they are. */
+  /** Publishes media with rare keyframes. Sends the second keyframe at once, because only then their interval is known. */
   const publishSick = (streamKey: string) => publishLoop(server.rtmpPort, streamKey, { loop: sickLoop, aheadMs: 9000 });
   const isRefused = (streamKey: string) =>
     assert.rejects(RtmpClient.publish(server.rtmpPort, streamKey), RtmpRefusedError);

@@ -569,8 +569,10 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     await server.api.request('POST', `/stream/${made.id}/rotate-key`);
     await using watched = await openSignedIn('/');
     const { page, errors } = watched;
-    // It is also too fast, so that the texts that say how long ago something was soon change.
-    await page.addInitScript('{ const { now } = Date; Date.now = () => now() + 7_200_000 + Math.round(5 * performance.now()); }');
+    // The clock also runs too fast, so that texts that say how long ago something happened change soon.
+    await page.addInitScript(
+      '{ const { now } = Date; Date.now = () => now() + 7_200_000 + Math.round(5 * performance.now()); }',
+    );
     // The page begins to receive events only after the refusal, and must not miss it.
     const refused = Promise.withResolvers<void>();
     await page.route('**/event/stream', (route) => refused.promise.then(() => route.continue()));
@@ -602,7 +604,7 @@ suite('the dashboard', NEEDS_CHROMIUM, () => {
     const made = await server.api.createStream({ name: 'kept waiting', profiles: [] });
     await using watched = await openSignedIn('/');
     const { page } = watched;
-    // The limits of requests for tokens and of changes, in less time, and data that is read again sooner.
+    // Requests for tokens and for changes time out sooner, and data is read again sooner.
     await page.addInitScript(`{
       const { timeout } = AbortSignal;
       AbortSignal.timeout = (ms) => timeout.call(AbortSignal, ms === 15_000 || ms === 60_000 ? 1500 : ms);

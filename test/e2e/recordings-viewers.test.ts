@@ -28,11 +28,11 @@ const FPS = SMALL.fps.num;
 const WINDOW = { viewport: { width: 640, height: 360 } };
 /** Longer than any wait for media. */
 const HOLD_MS = 60_000;
-/** How much of a broadcast is sent at once in the beginning, so that its recording is soon long enough. Its renditions may miss that. */
+/** How much of a broadcast is sent at once in the beginning, so that its recording is soon long enough. Its renditions may lack that part. */
 const AHEAD_MS = 9000;
-/** The time after which the player page hides its controls, and a shorter one. */
+/** Replaces the time after which the player page hides its controls with a shorter one. */
 const IDLE = { 2500: 250 };
-/** The pauses of the player page before it starts a lost session again, and shorter ones. */
+/** Replaces the pauses before the player page starts a lost session again with shorter ones. */
 const PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
 const PROFILES = [{ name: 'low', width: 256, height: 144, bitrate: 100_000, fps: 0 }];
 
@@ -272,7 +272,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
   });
 
   test('each version of a playlist is the beginning of the next one, and pictures are of the time that is asked for', async () => {
-    // A segment follows the other only in real time.
+    // No media is sent ahead, so that segments follow each other in real time.
     const { stream, publisher } = await publish({}, 0);
     await using _publisher = publisher;
     const { folder } = await recorded(stream.playbackId, 2);
@@ -444,7 +444,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await recorded(stream.playbackId, 12);
     await using watched = await chromium.newPage(PHONE);
     const { page, errors } = watched;
-    // The page does not show that the video stalls, as on a busy machine. It would show the controls then, and a tap would press them.
+    // Keeps the page from noticing that the video stalls, as on a busy machine. It would show the controls, and a tap would press them.
     await changeTimers(page, { ...IDLE, 400: 600_000 });
     await page.goto(`${server.url}/play/${stream.playbackId}`);
     await untilShown(page, 'state', 'playing');
@@ -590,7 +590,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
       addEventListener('seeked', ({ target }) => begun.push(target.currentTime), true);
     `);
     await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
-    // It plays fast up to there, also when it begins again.
+    // The video plays fast up to the damaged segment, also when it starts again.
     const playAt = (rate: number) =>
       page.evaluate(
         `document.querySelector('video').defaultPlaybackRate = document.querySelector('video').playbackRate = ${rate}`,

@@ -1,5 +1,5 @@
 /**
- * Tests a server whose clock is wrong when it starts. To the server, a last run that lies far back is the same as a clock that is far ahead.
+ * Tests a server whose clock is wrong when it starts. To the server, a last run long ago looks the same as a clock that is far ahead.
  */
 import assert from 'node:assert/strict';
 import { rm, writeFile } from 'node:fs/promises';

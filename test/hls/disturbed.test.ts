@@ -131,7 +131,7 @@ describe('a presentation', () => {
           assert.deepEqual(await feed.violations({ stepS: PAUSE_STEP_S }), []);
         },
       ),
-      // In the example the publisher comes back between two paces, when the segment is too long and the next one is not cut yet.
+      // In the example the publisher comes back between two runs of the pacer, when a segment is too long and the next one is not cut yet.
       { numRuns: 60, examples: [[1.85, 0.249, 0.1, 0]] },
     );
   });

@@ -66,7 +66,7 @@ export async function launchChromium({
 }
 
 /**
- * Changes how long timers of a page take that it starts with `setTimeout` and `setInterval`, from its next load on.
+ * Changes the durations of timers that a page starts with `setTimeout` and `setInterval`, from its next load on.
  * @param durations the new duration by the one that the page asks for, both in milliseconds. All others stay as they are
  */
 export async function changeTimers(page: Page, durations: Readonly<Record<number, number>>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * The database of an empty SQLite store, as the first start of a server leaves it, but without the first key. Each process of the tests makes
- * it once and then copies it, because to create all tables takes four times the CPU time of opening the store.
+ * it once and then copies it, because creating all tables takes four times the CPU time of opening the store.
  */
 import { readFile, writeFile } from 'node:fs/promises';
 import { databasePath } from '#store/engines/sqlite/folder.ts';

@@ -1,5 +1,5 @@
 /**
- * Frames of one shade of grey. It loads FFmpeg into the process, so it is for tests that do so anyway.
+ * Frames of one shade of grey. This file loads FFmpeg into the process, so it is for tests that do so anyway.
  */
 import { AV_PIX_FMT_YUV420P10LE, AVCOL_PRI_BT2020, AVCOL_RANGE_MPEG, AVCOL_SPC_BT2020_NCL } from 'node-av/constants';
 import { FFmpegError, type Frame } from 'node-av/lib';

@@ -315,7 +315,7 @@ function checkVariant(line: string, uri: string | undefined, groups: ReadonlySet
   report.unless(/^[a-z0-9.]+(,[a-z0-9.]+)*$/i.test(codecs), 'variant-codecs', line);
   if (/avc1|avc3|hvc1|av01/.test(codecs)) {
     report.unless(/^\d+x\d+$/.test(variant.get('RESOLUTION') ?? ''), 'variant-resolution', line);
-    // It is left out while it is not known.
+    // The attribute is left out while the frame rate is not known.
     report.unless(/^\d+\.\d{3}$/.test(variant.get('FRAME-RATE') ?? '0.000'), 'variant-frame-rate', line);
   }
   const audio = variant.get('AUDIO');

@@ -78,7 +78,7 @@ export async function publishLoop(
   };
   send();
   if (aheadMs > 0) {
-    // The server's clock of the session begins when it reads the first of this, and media must not be further ahead of that clock.
+    // The session's clock starts when the server reads the first of this media. Later media must not be further ahead of that clock.
     await client.heard();
     startedAt = performance.now();
   }

@@ -1,5 +1,5 @@
 /**
- * Workers of a transcoder whose part a test plays: it decides what they send, and when. No process is started.
+ * Workers of a transcoder that are played by a test, which decides what they send, and when. No process is started.
  */
 import type { Socket } from 'node:net';
 import { type Duplex, duplexPair } from 'node:stream';
@@ -42,7 +42,7 @@ export class PlayedWorkers implements WorkerStarter {
     return true;
   }
 
-  /** Sends messages of the worker, as one. */
+  /** Sends messages of the worker in one write. */
   say(...messages: readonly FromWorker[]): void {
     this.#sides[0]?.write(Buffer.concat(messages.flatMap(encodeFromWorker)));
   }

@@ -164,7 +164,7 @@ export async function startServerProcess(
   };
 }
 
-/** The folder that is named, or a new one. The latter has an empty store, except where the store is a database elsewhere. */
+/** The folder that the options name, or a new one. A new folder has an empty store, unless the settings name a PostgreSQL database. */
 async function dataFolder(parts: AsyncDisposableStack, { dataDir, settings }: ServerOptions): Promise<string> {
   if (dataDir !== undefined) return dataDir;
   const { path } = parts.use(await temporaryFolder());

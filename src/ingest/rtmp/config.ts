@@ -102,8 +102,8 @@ export const MAX_MEDIA_MESSAGES_PER_S = 2000;
 /** The most messages of a connection that are handled in one turn of the event loop. */
 export const MAX_MESSAGES_A_TURN = 64;
 /**
- * The longest time, in milliseconds, for which messages of a connection are handled in one turn. Some cost far more than others: one after
- * a jump of the timestamps begins a segment in every rendition.
+ * After this many milliseconds, the other messages of a connection wait for the next turn. Some messages cost far more than others: the
+ * first one after a jump of the timestamps begins a segment in every rendition.
  */
 export const MAX_TURN_MS = 3;
 /**

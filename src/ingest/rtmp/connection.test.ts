@@ -42,7 +42,7 @@ class FakeSocket extends Duplex {
   }
 }
 
-/** @param readMs how long each look at the clock takes */
+/** @param readMs by how much the clock advances each time it is read */
 function opened({ readMs = 0 } = {}) {
   let time = 0;
   const monotonic = () => {
@@ -144,7 +144,7 @@ describe('a connection', () => {
     assert.equal(socket.isPaused(), false, 'small reads show that nothing waits');
   });
 
-  it('whose messages cost much waits for the next turn after a few, and those that cost little are handled at once', async () => {
+  it('waits for the next turn after a few messages that take long, and handles messages that take little time at once', async () => {
     for (const [readMs, fewest] of [
       [0.01, 0],
       [1, 5],

@@ -122,7 +122,7 @@ describe('chunks', () => {
     );
   });
 
-  it('of audio and video on one chunk stream, as OBS sends them, have times that count from the message before, of whichever kind', () => {
+  it('of audio and video on one chunk stream, as OBS sends them, have times relative to the message before, of either kind', () => {
     const bytes = hex(
       [
         '04 000000 000002 09 01000000 1701', // video at 0
@@ -157,7 +157,7 @@ describe('chunks', () => {
     }
   });
 
-  it('without a header that begin no message leave its time as it is, whatever comes between them', () => {
+  it('without a header inside a message do not change the time of the message, whatever comes between them', () => {
     const body = Buffer.alloc(300, 1);
     const bytes = [
       hex('04 000000 000001 09 01000000 aa   05 000000 000001 08 01000000 bb'),

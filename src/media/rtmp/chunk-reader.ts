@@ -192,9 +192,9 @@ export class ChunkReader {
     const value = isExtended ? bytes.readUInt32BE(end) : field;
     const next = stream ?? this.#addStream(id);
     next.extended = isExtended ? value : undefined;
-    // A header of format 3 after one of format 0 repeats its timestamp as the delta (§5.3.1.2.4). FFmpeg relies on it. librtmp, and so OBS,
-    // means a delta of 0 by format 3, which is the same only where the delta before was 0, too. It sends such messages only where two
-    // consecutive ones have the same kind, length and timestamp, as with several audio tracks, which the server does not offer.
+    // A header of format 3 after one of format 0 repeats its timestamp as the delta (§5.3.1.2.4). FFmpeg relies on it. librtmp, and therefore
+    // OBS, sends format 3 for a delta of 0, which is the same only if the delta before was 0, too. It does so only for two consecutive
+    // messages of the same kind, length and timestamp, as with several audio tracks, which the server does not offer.
     next.delta = value;
     if (format < 2) {
       next.length = readUint24(bytes, at + 3);

@@ -64,7 +64,7 @@ export class RecordingsElsewhere implements AsyncDisposable {
    * Passes a request on, and its answer back.
    * @param origin the URL of the node's HTTP interface, without a path
    * @param added headers that tell the other node which node and which viewer ask
-   * @param delivers makes the function that notes bytes of media when they were sent. Undefined for a file that is not media
+   * @param delivers makes the function that notes bytes of media once they are sent. Undefined for a file that is not media
    * @throws {MillraceError} `node_unreachable` when there is no answer; the signal's reason
    */
   async pass(
@@ -85,7 +85,7 @@ export class RecordingsElsewhere implements AsyncDisposable {
   ): Promise<FastifyReply> {
     const { raw, headers } = reply.request;
     const { pathname, search } = new URL(raw.url ?? '/', 'http://here');
-    // The other node has another host, to which a page of this node would be a page of another origin.
+    // The other node has another host, so it would take a page of this node for a page of another origin.
     const isOwnPage = pageOriginOf(reply.request) === undefined;
     const asked = { ...pick(headers, PASSED_ON), ...(isOwnPage && { 'sec-fetch-site': 'same-origin' }) };
     const answer = await inTurn(() =>

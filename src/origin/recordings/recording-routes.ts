@@ -42,7 +42,7 @@ const MAX_TEXTS_AT_ONCE = 2;
 /** The most requests that may wait until files are made for them, of all viewers and of one host. */
 const MAX_WAITING = 200;
 const MAX_WAITING_OF_HOST = 20;
-/** The most such requests that wait for answers of other nodes, so that one node does not take all the places at another. */
+/** The most such requests that wait for answers of other nodes, so that this node does not take all the places at another one. */
 const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
 /** How often the server checks whether an MP4 that it is sending can still be watched. Sending one may take hours. */
 const LOOK_AGAIN_MS = 5000;
@@ -242,8 +242,8 @@ class RecordingAnswers {
   }
 
   /**
-   * Makes the function that notes bytes of media that were sent: in the usage of the stream, which is kept even when the stream is deleted.
-   * Undefined when another node asks, which notes them itself.
+   * Makes the function that adds sent bytes of media to the usage of the stream, which is kept even when the stream is deleted.
+   * Undefined when another node asks, because that node notes the bytes itself.
    */
   #delivers(
     request: FastifyRequest,
@@ -262,8 +262,8 @@ class RecordingAnswers {
   }
 
   /**
-   * Admits a request for a playlist, an MP4 or a picture, or refuses it. While only the owner may watch, the owner's token is handed on to
-   * all that a playlist names. A player that has a ticket for it goes on when the recording has ended and everybody may watch.
+   * Admits a request for a playlist, an MP4 or a picture, or refuses it. While only the owner may watch, tickets pass the owner's token on to
+   * every file that a playlist names. These tickets stay valid when the recording has ended and everybody may watch.
    * @throws {MillraceError} as {@link PlaybackGate.admitTo}, and `playback_unauthorized` when only the owner may watch for now
    */
   async #admit(request: FastifyRequest, found: FoundRecording, ticket: string | undefined): Promise<PlaybackAdmission> {
@@ -310,8 +310,8 @@ class RecordingAnswers {
 
   /**
    * Opens a recording and answers from it, or passes the request on to the node that has it. The number of answers at a time is limited.
-   * @param what.isMade whether the answer must be made first, such as a picture or the head of an MP4. Networks take turns for that
-   * @param what.isMedia whether its bytes are media, which count in the usage
+   * @param what.isMade whether the answer must be made first, such as a picture or the head of an MP4. Networks take turns for such work
+   * @param what.isMedia whether the bytes of the answer are media, which count in the usage
    */
   async #read(
     reply: FastifyReply,
@@ -454,14 +454,14 @@ class RecordingAnswers {
     return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost, withdrawn.signal]), onSent);
   }
 
-  /** Has a signal that aborts within seconds once the recording is deleted, or its stream or its user is suspended. */
+  /** Makes a signal that aborts within seconds after the recording is deleted, or its stream or user is suspended. */
   #withdrawal({ found, address }: Reading): Disposable & { readonly signal: AbortSignal } {
     const withdrawn = new AbortController();
     const look = async (): Promise<void> => {
       const { path } = found.asset;
       if ((await this.#options.recordings.find(path, address)) === undefined) withdrawn.abort();
     };
-    // While the store is down, the last answer stays in force.
+    // While the store is down, the result of the last check stays in force.
     const timer = setInterval(() => void look().catch(() => {}), LOOK_AGAIN_MS).unref();
     return { signal: withdrawn.signal, [Symbol.dispose]: () => clearInterval(timer) };
   }
@@ -546,13 +546,13 @@ class RecordingAnswers {
   }
 }
 
-/** Whether it is a recording that still grows, whose viewers are viewers of the stream. A clip of it is a video of its own. */
+/** Whether this is a recording that still grows, whose viewers are viewers of the stream. A clip is never one, even of such a recording. */
 const isRunning = ({ asset, recording }: FoundRecording): boolean =>
   asset.kind !== 'clip' && recording.phase === 'recording';
 
 /**
- * How much a viewer has watched who gets this media of a replay. 0 for the audio beside video, which every player loads, too, and while the
- * recording runs, because its viewers are counted as those of the stream.
+ * The milliseconds that a viewer watches with this media of a replay. 0 for the audio beside video, because every player loads it in addition,
+ * and 0 while the recording runs, because its viewers are counted as those of the stream.
  */
 function watchedMsOf(
   found: FoundRecording,

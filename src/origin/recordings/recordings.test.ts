@@ -720,7 +720,7 @@ test('with DVR off, a running recording is only for its owner, and is for all af
 
 for (const policy of [undefined, { type: 'jwt' }] as const) {
   const what = policy === undefined ? 'public' : 'restricted';
-  test(`with DVR off, an owner token opens the playlists of a running recording of a ${what} stream, which hand it on`, async (t) => {
+  test(`with DVR off, an owner token opens the playlists of a running recording of a ${what} stream, which pass it on`, async (t) => {
     const { ask, asset, folder, end } = await setUp(t, { dvr: 'off', isRunning: true, ...(policy && { policy }) });
     const token = new OwnerTokens(CLUSTER_SECRET)
       .issue(asset.playbackId, { credential: { keyId: newApiKeyId() }, expiresAt: ms(Date.now() + 600_000) })
@@ -799,11 +799,11 @@ test('viewers who seek back count as viewers of the stream while it is recorded,
   assert.deepEqual(ended.watched, [ended.asset.playbackId]);
 });
 
-/** Waits until the usage has these bytes. They are noted when they were sent, which may be after they have arrived. */
+/** Waits until the usage has these bytes. They may be noted only after they have arrived. */
 const delivered = (usage: { readonly bytes: number }, bytes: number) =>
   waitFor(() => usage.bytes === bytes, { what: `${bytes} bytes` });
 
-test('the media of replays and MP4s that was sent counts in the usage of the stream, and the video of replays as watched', async (t) => {
+test('sent media of replays and MP4s counts in the usage of the stream, and the video of replays counts as watched', async (t) => {
   const { ask, folder, usage } = await setUp(t);
   for (const url of ['index.m3u8', 'source.m3u8', 'poster.jpg', 'storyboard.vtt', 'source/9.m4s']) {
     await ask(`${folder}/${url}`);
@@ -825,7 +825,7 @@ test('the media of replays and MP4s that was sent counts in the usage of the str
   }
 });
 
-test('while a recording runs its media counts in bytes only, because its viewers are present ones of the stream', async (t) => {
+test('while a recording runs, its media counts in bytes only, because its viewers count as present viewers of the stream', async (t) => {
   const { ask, folder, usage } = await setUp(t, { isRunning: true });
   for (const url of ['index.m3u8', 'source.m3u8', 'source/0.m4s']) await ask(`${folder}/${url}`);
   await delivered(usage, 9);
@@ -863,7 +863,7 @@ test('a replay that cannot be read is no view, also when another node has it, an
   assert.equal(nowhere.usage.views, 0);
 });
 
-test('a download that breaks off counts with what was sent of it', async (t) => {
+test('of a download that breaks off, the bytes that were sent count', async (t) => {
   const mp4 = randomBytes(32 * 1024 * 1024);
   const { port, folder, read, usage } = await setUp(t, { mp4 });
   const stalled = await open(t, port, `${folder}/source.mp4`);
@@ -878,7 +878,7 @@ test('a download that breaks off counts with what was sent of it', async (t) => 
   );
 });
 
-test('what passes from node to node counts once, at the node that the viewer asks', async (t) => {
+test('media that one node passes on for another counts once, at the node that the viewer asks', async (t) => {
   const there = await setUp(t);
   const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
   for (const url of ['index.m3u8', 'source.m3u8', 'sheet-0.jpg', 'source/9.m4s', 'source.mp4', 'source/0.m4s']) {

@@ -17,7 +17,7 @@ import type { ByteSource } from '#recording/recording.ts';
 const SLICE_BYTES = 65_536;
 
 /**
- * The header in which a node tells another node how many milliseconds of media a byte of a segment is, because the node that a viewer asks
+ * The header in which a node tells another node the milliseconds of media for each byte of a segment, because the node that a viewer asks
  * counts what the viewer gets.
  */
 export const MS_PER_BYTE_HEADER = 'x-millrace-ms-per-byte';
@@ -30,11 +30,11 @@ export interface FileHeaders {
   readonly etag: string;
   /** The value of `Content-Disposition`. Undefined: the header is left out. */
   readonly disposition?: string | undefined;
-  /** The value of {@link MS_PER_BYTE_HEADER}. Undefined: the header is left out. */
+  /** The value of {@link MS_PER_BYTE_HEADER}. When undefined, the header is left out. */
   readonly msPerByte?: number | undefined;
 }
 
-/** Called with a number of bytes of the body when they were sent. */
+/** Called with a number of bytes of the body once they are sent. */
 export type OnSent = (sizeBytes: number) => void;
 
 /**

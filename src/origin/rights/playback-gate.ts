@@ -56,7 +56,7 @@ export type PlaybackAdmission =
     };
 
 const OPEN: PlaybackAdmission = { restricted: false };
-/** The policy under which the proofs for media are made that only the owner of a public stream gets. */
+/** The policy in the proofs for media of a public stream that only the owner may watch for now. */
 const OWNERS_ONLY: PlaybackPolicy = { type: 'public' };
 
 /** The texts of refusals. */
@@ -66,7 +66,7 @@ const SENTENCES: Readonly<Partial<Record<RefusalReason, string>>> = {
   early: 'The playback token is not valid yet; try again when its time has come.',
   origin_not_allowed: 'The owner of this stream does not allow this page to play it.',
 };
-/** The reasons of refusals that a check throws. */
+/** The reasons of refusals for the errors that a check throws. */
 const REASONS_OF_ERRORS: Readonly<Partial<Record<ErrorCode, RefusalReason>>> = {
   playback_check_failed: 'webhook_failed',
   too_many_attempts: 'too_many_attempts',
@@ -139,8 +139,8 @@ export class PlaybackGate {
   }
 
   /**
-   * Admits a request with a valid owner token, or with a ticket for one, even where the policy needs neither. The answers carry the right
-   * along as under a policy, so that no one else has it. Undefined for any other request.
+   * Admits a request with a valid owner token, or with a ticket for one, even where the policy needs neither. The answers pass the right
+   * on in tickets and proofs, as under a policy, so that nobody else gets it. Returns undefined for any other request.
    * @throws {MillraceError} `store_unavailable`
    */
   async ownersAdmission(
@@ -194,7 +194,7 @@ export class PlaybackGate {
     }: { readonly mediaPath: MediaPath; readonly proof: string | undefined; readonly name: string },
   ): boolean {
     if (proof === undefined) return !isRestricted(policy);
-    // The owner of a public stream also has addresses with proofs, of recordings that nobody else may watch yet.
+    // The owner of a public stream also gets URLs with proofs, for recordings that nobody else may watch yet.
     return this.#proofs.isRight(proof, policy ?? OWNERS_ONLY, mediaPath, name);
   }
 

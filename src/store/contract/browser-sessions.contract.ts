@@ -98,7 +98,7 @@ export function browserSessionsContract(name: string, open: OpenStore): void {
       assert.notEqual(await store.browserSessions.byId(next!.id), undefined);
     });
 
-    it('keeps nothing of the sessions of a key that is revoked, and all of those of others', async () => {
+    it('deletes the sessions of a key that is revoked, and keeps all others', async () => {
       const { store, user } = fixture;
       const [revoked, other] = [someKey(user, { name: 'revoked' }), someKey(user)];
       for (const key of [revoked, other]) await store.apiKeys.create(key, someReceipt());

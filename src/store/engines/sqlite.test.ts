@@ -475,7 +475,7 @@ it('queries the database again for a key, a stream or events without numbers onl
   setFault(faults, 'crashes', 0);
 
   using beside = new DatabaseSync(join(dataDir, 'millrace.db'));
-  /** Commits as another process does, between two runs of the code of this one. */
+  /** Commits as another process does, between two turns of the event loop of this one. */
   const commit = async (sql: string) => {
     beside.exec(sql);
     await new Promise(setImmediate);

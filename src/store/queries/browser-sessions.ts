@@ -68,7 +68,7 @@ export function browserSessionQueries(db: Kysely<Database>) {
       db.deleteFrom('browser_sessions').where('id', '=', args.id).where(ofUser(args)),
     ),
 
-    /** Ends the oldest sessions that began with an API key or, without `key_id`, with links of a user: all but a number of them. */
+    /** Ends all but the newest `kept` sessions that began with an API key or, without `key_id`, with links of a user. */
     endOldest: prepare(
       ({ user_id, key_id, kept }: Columns<'user_id'> & { key_id?: ApiKeysTable['id']; kept: number }) => {
         const begunWith = (eb: ExpressionBuilder<Database, 'browser_sessions'>) =>
@@ -93,7 +93,7 @@ export function browserSessionQueries(db: Kysely<Database>) {
     endOfKey: prepare(({ id }: Pick<ApiKeysTable, 'id'>) =>
       db
         .deleteFrom('browser_sessions')
-        // The index begins with the user.
+        // The index begins with the user, so it needs this condition.
         .where('user_id', '=', db.selectFrom('api_keys').select('user_id').where('id', '=', id))
         .where('key_id', '=', id),
     ),

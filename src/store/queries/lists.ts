@@ -27,7 +27,7 @@ type Value = SqlValue | undefined;
 /** A column must have this value. An index may be used for it. */
 export const is = (column: string, value: Value): Condition => sql`${sql.ref(column)} = ${value}`;
 
-/** A row must be of the user, if the arguments name one. An index may be used for it. */
+/** A row must belong to the user, if the arguments name one. An index may be used for it. */
 export const ofUser = ({ user_id }: { readonly user_id?: UserId | undefined }): Condition =>
   user_id === undefined ? sql`1 = 1` : is('user_id', user_id);
 

@@ -1,5 +1,5 @@
 /**
- * The queries of a list that can be filtered, ordered by several times, and searched by name.
+ * The queries of a list that can be filtered, ordered by one of several times, and searched by name.
  */
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { Database } from '#store/database.ts';
@@ -16,7 +16,7 @@ export interface ListChoice<Order extends string> {
   readonly isActive: boolean | undefined;
 }
 
-/** A list. Absent arguments do not filter. */
+/** The table, orders and conditions of a list. Absent arguments do not filter. */
 export interface ListedTable<Order extends string, Args> {
   readonly table: keyof Database;
   /** The columns of a row. All by default. */

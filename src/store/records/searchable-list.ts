@@ -1,5 +1,5 @@
 /**
- * A list that can be filtered, ordered by several times, and searched by name.
+ * The calls for a list that can be filtered, ordered by one of several times, and searched by name.
  */
 import { searchableName } from '#domain/searchable-name.ts';
 import type { Milliseconds } from '#lib/units.ts';
@@ -9,7 +9,7 @@ import type { ListChoice, ListQueries } from '#store/queries/searchable-list.ts'
 import { ofScope, type Runner } from '#store/runner.ts';
 import { searchCount, searchPage } from './name-search.ts';
 
-/** The conditions that every such list knows. */
+/** The filters that all these lists have. */
 interface CommonFilter {
   readonly name?: string;
   readonly isActive?: boolean;
@@ -27,9 +27,9 @@ export interface SearchableList<Filter, Order extends string, Item> {
 }
 
 /**
- * Makes a list.
+ * Makes the store's calls for a list.
  * @param itemOf makes a record from a row
- * @param argsOf the arguments for the conditions that only this list knows
+ * @param argsOf makes the arguments for the filters that only this list has
  */
 export function searchableList<
   Filter extends CommonFilter,
@@ -57,7 +57,7 @@ export function searchableList<
         queries.searchPage(choice, { ...args(after, until), ...named, limit }),
       count: (after?: PageKey, until?: PageKey) =>
         runner.count(queries.count(choice, { ...args(after, until), ...named })),
-      /** The row at a distance from the first one, whatever the names are. */
+      /** The row at a distance of `skip` from the first one, whatever name is searched for. */
       nth: (after: PageKey | undefined, skip: number) =>
         runner.one(queries.nth(choice, { ...args(after), skip }), (row) => row),
     };

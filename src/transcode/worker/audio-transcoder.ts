@@ -15,7 +15,7 @@ export interface AudioOutput {
   onPacket(packet: AudioPacket): void;
 }
 
-/** The form of the encoded audio. */
+/** The format of the encoded audio. */
 interface AudioFormat {
   readonly channels: 1 | 2;
   readonly sampleRate: number;
@@ -76,7 +76,7 @@ export class AudioTranscoder implements Disposable {
     this.#decoder = undefined;
   }
 
-  /** Encodes a block. One that the encoder refuses must not end the video. It is left out, and the next one has a new encoder. */
+  /** Encodes a block. If the encoder refuses it, the video must go on, so the block is left out, and the next one gets a new encoder. */
   #encode(planes: Planes, pts: number, format: AudioFormat): void {
     try {
       this.#encoder ??= this.#open(format);

@@ -36,7 +36,7 @@ class Made implements Disposable {
   readonly failed: number[] = [];
   /** The number of times that frames were lost. */
   missing = 0;
-  /** The number of times that tones were mapped for the first time. */
+  /** How often a mapping of tones was prepared. */
   preparations = 0;
 
   constructor(clip: Clip, profiles: readonly Profile[], preset = 'ultrafast') {
@@ -393,7 +393,7 @@ function cpuMsOf(work: () => unknown): number {
   return (user + system) / 1000;
 }
 
-it('maps the tones of a high dynamic range for all renditions and pictures together, whichever rendition is made', () => {
+it('maps the tones of an HDR source once for all renditions and pictures, whichever renditions are made', () => {
   const clip = makeClip({ frames: 20, gop: 5, framesPerSecond: 60, isPq: true });
   // Frame rates that do not divide each other: the smaller rendition takes frames that the larger ones skip.
   const sizes = [480, 320, 160].map((width) => ({ name: `${width}`, width, height: (width * 9) / 16 }));

@@ -53,7 +53,7 @@ export class Ladder implements Disposable {
   readonly #job: Job;
   readonly #output: LadderOutput;
   #decoder: VideoDecoder | undefined;
-  /** The frame that is shown, in all its sizes. */
+  /** The newest decoded frame, in all its sizes. */
   #frames: ScaledFrames | undefined;
   #photographers: readonly Photographer[] = [];
   /** By the index in the source's list. */
@@ -115,7 +115,7 @@ export class Ladder implements Disposable {
     this.setActive(this.#rungs.map((_, index) => index));
   }
 
-  /** Makes only these renditions, without those whose encoder has failed. A restored one begins at the next segment. */
+  /** Makes only these renditions, except those whose encoder has failed. A restored one begins at the next segment. */
   setActive(renditions: readonly number[]): void {
     const active = this.#rungs.filter(({ hasFailed }, index) => !hasFailed && renditions.includes(index));
     for (const rung of this.#rungs) if (!active.includes(rung)) rung.stop();

@@ -112,7 +112,7 @@ function start(job: Job): void {
     onPicture: (picture) => send({ type: 'picture', ...picture }),
     onPreparing: () => {
       send({ type: 'preparing' });
-      // What is corked would be sent only when the server no longer needs to know this.
+      // While corked, the message would be sent only after the preparation, when it is of no more use.
       connection.uncork();
       connection.cork();
     },

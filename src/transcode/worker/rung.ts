@@ -63,7 +63,7 @@ export class Rung implements Disposable {
 
   /**
    * Takes a frame or skips it.
-   * @param frames the frame in the sizes of the larger rungs, to which its own is added if it takes the frame
+   * @param frames the frame in the sizes of the larger rungs, to which this rung adds its own size if it takes the frame
    */
   offer(frames: ScaledFrames, { pts, marked, repeated }: Offer): void {
     const verdict = this.#gate.judge(pts, marked, repeated);
@@ -87,7 +87,7 @@ export class Rung implements Disposable {
     }
   }
 
-  /** Whether its encoder has failed. It takes no frame any more. */
+  /** Whether its encoder has failed. The rung then takes no more frames. */
   get hasFailed(): boolean {
     return this.#hasFailed;
   }

@@ -9,7 +9,7 @@ Log.setLevel(AV_LOG_QUIET);
 
 const SIZE = { width: 160, height: 90 };
 
-it('maps the tones of a frame once for all that use it, not where nobody does, and not of frames of standard range', () => {
+it('maps the tones of a frame once for all that use it, but not if nobody does, or if the frame has standard range', () => {
   let preparations = 0;
   using frames = new ScaledFrames(SIZE, () => void preparations++);
   frames.begin(grey(400, AVCOL_TRC_SMPTE2084));

@@ -1,17 +1,17 @@
 /**
- * One frame of the video in all sizes that it was scaled to, for all that use it.
+ * One frame of the video in all sizes to which it has been scaled.
  */
 import type { Frame } from 'node-av/lib';
 import type { Size } from './scaling-step.ts';
 import { isHighRange, ToneMapper } from './tone-mapper.ts';
 
 /**
- * The sizes of the present frame. Tones are mapped once for all of them, and only where somebody uses the frame. It is mapped in one size,
- * whichever rendition needs it first, because another size would need another mapping, which takes seconds.
+ * Holds the present frame in all its sizes. Its tones are mapped once for all of them, and only if somebody uses the frame. All frames are
+ * mapped in one size, whichever rendition needs them first, because preparing the mapping for another size takes seconds.
  */
 export class ScaledFrames implements Disposable {
   readonly #toneMapper: ToneMapper;
-  /** The decoded frame, or what was made of it in standard range, and then the scaled ones. Each was made from the one before it. */
+  /** The decoded frame, or its version in standard range, and then the scaled frames. Each of these was made from the one before it. */
   #frames: [Frame, ...Frame[]] | undefined;
   #isStandardRange = false;
 
@@ -23,7 +23,7 @@ export class ScaledFrames implements Disposable {
     this.#toneMapper = new ToneMapper(size, onPrepare);
   }
 
-  /** Begins with a decoded frame. The earlier ones are not used any more. */
+  /** Begins with a new decoded frame, and forgets all earlier frames. */
   begin(decoded: Frame): void {
     this.#frames = [decoded];
     this.#isStandardRange = false;
@@ -39,7 +39,7 @@ export class ScaledFrames implements Disposable {
     return this.#inStandardRange().at(-1)!;
   }
 
-  /** The smallest frame so far, or the decoded one, in whatever range that is. */
+  /** The smallest frame so far, in whatever range it is. */
   get smallestAsItIs(): Frame {
     return this.#present.at(-1)!;
   }

@@ -81,7 +81,7 @@ export function simplify(frame: Frame): void {
   if (!TRANSFERS.has(frame.colorTrc)) frame.colorTrc = AVCOL_TRC_UNSPECIFIED;
 }
 
-/** The matrix of a frame in YUV that is made of this one. */
+/** The colour matrix of a YUV frame that is made from this one. */
 export function matrixOf({ colorSpace }: Frame): Frame['colorSpace'] {
   return colorSpace === AVCOL_SPC_RGB ? AVCOL_SPC_BT709 : colorSpace;
 }

@@ -42,7 +42,7 @@ const WHITES = [
   ['HLG', AVCOL_TRC_ARIB_STD_B67, 721],
 ] as const;
 
-it('maps tones of PQ and HLG: black stays black, diffuse white is white, and nothing exceeds it; and announces what takes long', () => {
+it('maps tones of PQ and HLG: black stays black, diffuse white is white, nothing exceeds white, and what takes long is announced', () => {
   let announcedAtMs: number | undefined;
   using mapper = new ToneMapper(SIZE, () => {
     announcedAtMs = cpuMs();
@@ -63,7 +63,7 @@ it('maps tones of PQ and HLG: black stays black, diffuse white is white, and not
     });
     const off = [BLACK, WHITE, WHITE].map((luma, index) => Math.abs(made[index]!.shown - luma));
     assert.ok(Math.max(...off) <= 3, `${what}: off by ${off.join()}`);
-    // The first frame of the source, and of other colours.
+    // Only the first frame of each transfer function is announced.
     assert.deepEqual(
       made.map(({ isAnnounced }) => isAnnounced),
       [true, false, false],

@@ -13,11 +13,11 @@ import {
 import type { Frame } from 'node-av/lib';
 import { type Colours, matrixOf, ScalingStep, type Size, simplify } from './scaling-step.ts';
 
-/** The colours of its output. */
+/** The colours of the output. */
 const SDR = { colorSpace: AVCOL_SPC_BT709, colorPrimaries: AVCOL_PRI_BT709, colorTrc: AVCOL_TRC_BT709 } as const;
 
 /**
- * Makes `yuv420p` of standard range and of one size. Before the first frame, and whenever the colours change, libswscale computes the
+ * Makes `yuv420p` frames of standard range and of one size. Before the first frame, and whenever the colours change, libswscale computes the
  * mapping of every colour, which takes two to three seconds of CPU time in one call.
  */
 export class ToneMapper implements Disposable {

@@ -29,7 +29,7 @@ export interface EncodedFrame {
 /** FFmpeg's type for each role of a frame. */
 const PICTURE_TYPES = { take: AV_PICTURE_TYPE_NONE, anchor: AV_PICTURE_TYPE_P, keyframe: AV_PICTURE_TYPE_I } as const;
 
-/** The number of frames for which there is memory unless the lack of it has made an encoder fail. x264 needs fewer. */
+/** If there is memory for this many frames, a lack of memory has not made the encoder fail. x264 needs fewer frames. */
 const SPARE_FRAMES = 32;
 
 /** An encoder from its first frame to {@link VideoEncoder.finish}. */
@@ -99,7 +99,7 @@ export class VideoEncoder implements Disposable {
     this.#context.freeContext();
   }
 
-  /** Throws an error for a result that is one. x264 reports a lack of memory like any other failure. */
+  /** Throws if a result is an error. x264 reports a lack of memory like any other failure, so memory is checked here. */
   #check(result: number, what: string): void {
     if (result < 0 && !hasMemoryFor(this.#size)) FFmpegError.throwIfError(AVERROR_ENOMEM, 'memory for an encoder');
     FFmpegError.throwIfError(result, what);

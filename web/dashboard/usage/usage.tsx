@@ -99,7 +99,7 @@ export function Usage() {
           </Button>
         }
       >
-        What came in, what was made of it, and what viewers got, live and of recordings. Numbers are up to a minute old.
+        What came in, what was made of it, and what viewers got, live and recorded. Numbers are up to a minute old.
       </PageHead>
       <div class="row">
         <Tabs label="Time" options={SPANS} chosen={days} onChoose={setDays} />
@@ -126,7 +126,7 @@ export function Usage() {
               <Stat
                 name="Delivered"
                 value={bytes(total.deliveredBytes)}
-                note="recordings included, without what caches sent"
+                note="including recordings, without what caches sent"
               />
               <Stat name="Watched" value={minutesWords(total.watchedMinutes)} note={count(total.views, 'view')} />
               {whose === 'mine' && stored.value !== undefined && (

@@ -80,7 +80,7 @@ export function toastDone(text: string, ...changes: readonly ApiChange[]): void 
   toast(text, 'ok', changes.length === 0 ? undefined : { name: 'Copy as curl', run });
 }
 
-/** Makes a change by the press of a button, and then says so like {@link toastDone}. @throws {ApiError} */
+/** Makes a change at the press of a button, and then says so with {@link toastDone}. @throws {ApiError} */
 export async function changeNow(done: string, ...sent: ApiChange): Promise<void> {
   await change(...sent);
   toastDone(done, sent);

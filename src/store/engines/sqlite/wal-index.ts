@@ -17,7 +17,7 @@ const IS_INITIALIZED = 12;
 /** Updating the access time would start a file-system transaction, which may wait for the disk (Linux only). */
 const OPEN_FLAGS = constants.O_RDONLY | (constants.O_NOATIME ?? 0);
 
-/** How often it is checked that the file is still the index of the database at the path. */
+/** The time between two checks that the file is still the index of the database at the path. */
 const LOOK_EVERY_MS = 10;
 
 /** The index of one database, whose file may appear, disappear and be replaced. */
