@@ -3,6 +3,7 @@
  * Plays one session, or a recording of one, with hls.js: from `index.m3u8` until it is over or has to be started again.
  */
 import { pendingOutcome } from './outcome.js';
+import { beginningOf, positionToBegin } from './recording-position.js';
 import { watchForStuck } from './stuck.js';
 import { listVariants, renditionOf } from './variants.js';
 
@@ -58,8 +59,6 @@ const REPLAY_CONFIG = {
  * segments.
  */
 const REPLAY_STUCK_MS = 20_000;
-/** The smallest distance from the end of a running recording at which a replay begins, in target durations. */
-const REPLAY_HOLD_BACK = 1.5;
 /** When playback is this many seconds behind the target latency, it jumps. Catching up by playing faster would take a minute. */
 const JUMP_BEHIND_S = 3;
 /** A video that has stood still this long although there is media to play will not go on by itself. */
@@ -163,9 +162,9 @@ export function playWithHls(Hls, video, url, quality, startAt) {
     const first = hls.levels[hls.startLevel] ?? hls.levels[0];
     const source = hls.levels.find(({ uri }) => renditionOf(uri) === 'source') ?? first;
     const playlist = first !== source || 'dateMs' in at ? await loadPlaylist(first?.uri) : '';
-    if (first !== source) zeroS = positionIn(await loadPlaylist(source?.uri), startOf(playlist));
+    if (first !== source) zeroS = beginningOf(playlist, await loadPlaylist(source?.uri));
     const positionS =
-      'dateMs' in at ? beginningIn(playlist, at.dateMs) : at.positionS < 0 ? -1 : Math.max(0, at.positionS - zeroS);
+      'dateMs' in at ? positionToBegin(playlist, at.dateMs) : at.positionS < 0 ? -1 : Math.max(0, at.positionS - zeroS);
     // Before the start of a running recording's first variant, which may be aligned to audio that begins a little later, hls.js would begin
     // near the end. A negative position leaves the choice to the playlist.
     if (!isStopped) hls.startLoad(positionS < 0 ? positionS : Math.max(positionS, INSIDE_S));
@@ -246,45 +245,9 @@ function namesOf(variants) {
 /** The text of a media playlist. Empty when it cannot be loaded. @param {string | undefined} url */
 function loadPlaylist(url = '') {
   return fetch(url).then(
-    (response) => response.text(),
+    (response) => (response.ok ? response.text() : ''),
     () => '',
   );
-}
-
-/** The wall-clock time of the first frame of a media playlist, in milliseconds. @param {string} playlist its text */
-function startOf(playlist) {
-  return Date.parse(/^#EXT-X-PROGRAM-DATE-TIME:(.+)/m.exec(playlist)?.[1] ?? '');
-}
-
-/**
- * The position in a recording of the frame that was shown at a wall-clock time. The end for a later time, and 0 for an earlier one.
- * @param {string} playlist the text of a media playlist
- * @param {number} dateMs
- */
-function positionIn(playlist, dateMs) {
-  let endS = 0;
-  let atMs = Number.NaN;
-  for (const [, date, duration] of playlist.matchAll(/^#EXT-X-PROGRAM-DATE-TIME:(.+)|^#EXTINF:([\d.]+)/gm)) {
-    if (date) atMs = Date.parse(date);
-    if (!duration) continue;
-    const durationS = Number(duration);
-    if (atMs + durationS * 1000 > dateMs) return endS + Math.max(0, (dateMs - atMs) / 1000);
-    endS += durationS;
-    atMs += durationS * 1000;
-  }
-  return endS;
-}
-
-/**
- * The same, but not too close to the end of a running recording.
- * @param {string} playlist
- * @param {number} dateMs
- */
-function beginningIn(playlist, dateMs) {
-  const positionS = positionIn(playlist, dateMs);
-  if (playlist.includes('#EXT-X-ENDLIST')) return positionS;
-  const targetS = Number(/#EXT-X-TARGETDURATION:(\d+)/.exec(playlist)?.[1] ?? 0);
-  return Math.max(0, Math.min(positionS, positionIn(playlist, Infinity) - REPLAY_HOLD_BACK * targetS));
 }
 
 /**
