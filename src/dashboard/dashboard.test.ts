@@ -103,6 +103,16 @@ test('a link signs in once, gives a token for the API, and a cookie that no scri
   assert.equal((await post('session', { link })).json().code, 'unauthenticated');
 });
 
+test('the answer names the newest event, and a link signs in although events cannot be read', async (t) => {
+  const { store, makeLink, post, signIn } = await startDashboard(t);
+  const cookie = await signIn({ link: await makeLink() });
+  assert.equal((await post('session/token', {}, { cookie })).json().lastEventId, await store.events.last());
+  t.mock.method(store.events, 'last', () => Promise.reject(new Error('no database')));
+  const answer = await post('session', { link: await makeLink() });
+  assert.deepEqual([answer.statusCode, answer.json().lastEventId], [201, undefined]);
+  assert.match(String(answer.headers['set-cookie']), /^millrace-80=/);
+});
+
 test('a link that two tabs open at the same moment signs in one of them', async (t) => {
   const { makeLink, post } = await startDashboard(t);
   const link = await makeLink();

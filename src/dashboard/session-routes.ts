@@ -141,7 +141,8 @@ async function answerOf({ store, tokens, clock }: DashboardOptions, { session, u
   return {
     token: tokens.issue(session.id, expiresAt).reveal(),
     expiresAt,
-    lastEventId: await store.events.last(),
+    // Without it the pages read events from now on. A link that is used up, and a session, must not be lost because events cannot be read.
+    lastEventId: await store.events.last().catch(() => undefined),
     sessionId: session.id,
     user: { id: user.id, name: user.name, isAdmin: user.isAdmin },
     ...(key && { key: { id: key.id, name: key.name, ...(key.access && { access: key.access }) } }),
