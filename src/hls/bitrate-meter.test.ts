@@ -41,6 +41,7 @@ describe('bitrates', () => {
     const estimate = (declaredFrameRate: number | undefined, shown?: number) =>
       new BitrateMeter(4).rates({ ...VIDEO_TRACK, declaredFrameRate }, declared(undefined), shown).averageBps;
     assert.equal(estimate(60), 2 * estimate(undefined), 'with the declared frame rate');
+    assert.equal(estimate(1), estimate(undefined), 'with a declared frame rate that is too low');
     assert.equal(estimate(60, 30), estimate(undefined), 'with the one that the frames show');
   });
 

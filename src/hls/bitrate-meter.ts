@@ -81,6 +81,7 @@ function guess(track: Track, framesPerSecond: number | undefined): number {
     ? track.channels * AUDIO_BPS_PER_CHANNEL
     : track.width *
         track.height *
-        (framesPerSecond ?? track.declaredFrameRate ?? COMMON_FRAME_RATE) *
+        // What is declared may be far too low, and an estimate that is too low makes players begin with video that they cannot load in time.
+        (framesPerSecond ?? Math.max(COMMON_FRAME_RATE, track.declaredFrameRate ?? 0)) *
         VIDEO_BITS_PER_PIXEL;
 }
