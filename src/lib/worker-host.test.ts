@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
-import { EventEmitter, on } from 'node:events';
+import { EventEmitter, on, once } from 'node:events';
 import { type TestContext, test } from 'node:test';
+import type { Worker } from 'node:worker_threads';
 import { WorkerHost } from './worker-host.ts';
 
 const ECHO = `data:text/javascript,${encodeURIComponent(`
@@ -43,6 +44,20 @@ test('a thread that has died is noticed once, and the next message starts anothe
   assert.deepEqual([await next(), await next()], ['hello', 'two']);
   await host.end('end', 60_000);
   assert.equal(await next(), 'lost: the thread echo ended with code 0');
+});
+
+test('a thread that cannot take a message is ended, and the next message starts another', async (t) => {
+  const { host, next } = echoHost(t);
+  const started = once(process, 'worker');
+  host.post('one');
+  assert.deepEqual([await next(), await next()], ['hello', 'one']);
+  const [thread] = (await started) as [Worker];
+  const ended = once(thread, 'exit');
+  host.post(() => 'functions cannot be sent');
+  assert.match(await next(), /^lost: DataCloneError/);
+  await ended;
+  host.post('two');
+  assert.deepEqual([await next(), await next()], ['hello', 'two']);
 });
 
 test('a thread that does not end is waited for no longer than allowed', async (t) => {

@@ -34,6 +34,8 @@ export class WorkerHost<Message> {
       this.#worker ??= this.#start();
       this.#worker.postMessage(message, transferred);
     } catch (error) {
+      // A thread that runs, but cannot take the message, must not go on beside the next one.
+      void this.#worker?.terminate();
       this.#lost(this.#worker, String(error));
     }
   }
