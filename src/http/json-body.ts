@@ -41,9 +41,10 @@ export function ignoreTypeOfNoBody(request: IncomingMessage): void {
   if (request.headers['content-type'] !== undefined && !hasBody(request)) delete request.headers['content-type'];
 }
 
-/** Whether a request announces a body. Over HTTP/2 no header does. */
+/** Whether a request announces a body. Over HTTP/2 a body needs no header, because the end of the stream follows it. */
 function hasBody(request: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+  if (length === '0') return false;
   const { stream } = request as unknown as Partial<Http2ServerRequest>;
-  if (stream !== undefined) return !stream.endAfterHeaders;
-  return (request.headers['content-length'] ?? '0') !== '0' || request.headers['transfer-encoding'] !== undefined;
+  return stream === undefined ? length !== undefined || encoding !== undefined : !stream.endAfterHeaders;
 }

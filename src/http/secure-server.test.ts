@@ -164,10 +164,12 @@ test('a body over HTTP/2 needs no content-length, and a request without a body m
   const withLength = session.request({ ...post, 'content-length': '7' });
   withLength.end('{"a":1}');
   const without = session.request({ ...post, 'content-type': 'text/plain' }, { endStream: true });
-  const answers = await Promise.all([withBody, withLength, without].map(answerOf));
+  const empty = session.request({ ...post, 'content-type': 'text/plain', 'content-length': '0' });
+  empty.end();
+  const answers = await Promise.all([withBody, withLength, without, empty].map(answerOf));
   assert.deepEqual(
     answers.map(({ body }) => body),
-    ['{"body":{"a":1}}', '{"body":{"a":1}}', '{"body":"none"}'],
+    ['{"body":{"a":1}}', '{"body":{"a":1}}', '{"body":"none"}', '{"body":"none"}'],
   );
 });
 
