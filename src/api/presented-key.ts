@@ -2,10 +2,10 @@
  * Reads the API key that a request presents: `authorization: Bearer <API key>`.
  */
 import { timingSafeEqual } from 'node:crypto';
-import type { Http2ServerRequest } from 'node:http2';
 import type { FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { Secret } from '#domain/secret.ts';
+import { connectionOf } from '#lib/request-connection.ts';
 
 const SCHEME = /^ *bearer +/i;
 const ASCII = /^[ -~]*$/;
@@ -25,14 +25,14 @@ export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secr
  * connection is remembered with its hash, which takes longer to compute than most other checks of a request.
  */
 export class PresentedKeys {
-  /** By connection. Over HTTP/2 this is the session, because each request has a socket object of its own. */
+  /** By {@link connectionOf}. */
   readonly #last = new WeakMap<object, { readonly header: Uint8Array; readonly key: Secret }>();
 
   /** Like {@link presentedKey}. */
   of({ headers, raw }: Pick<FastifyRequest, 'headers' | 'raw'>): Secret {
     const text = headers.authorization ?? '';
     if (text.length > LONGEST_REMEMBERED) return keyIn(text);
-    const connection = (raw as unknown as Partial<Http2ServerRequest>).stream?.session ?? raw.socket;
+    const connection = connectionOf(raw);
     const header = Buffer.from(text, 'latin1');
     const last = this.#last.get(connection);
     // A proxy sends the requests of many clients on one connection. The response time must not tell them how much of a key they have guessed.

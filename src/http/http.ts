@@ -1,12 +1,13 @@
 /**
  * The HTTP server that the API, playback and the pages share: its limits, request ids, errors and shutdown.
  */
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { CertificateWatch } from '#lib/certificate-watch.ts';
 import { type Clock, systemClock } from '#lib/clock.ts';
 import { networkOf } from '#lib/network-of.ts';
+import { connectionOf } from '#lib/request-connection.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
 import { answerClientError } from './client-error.ts';
@@ -37,7 +38,7 @@ declare module 'fastify' {
      * Notes that a request came from another node. From now on, each connection that carried one has a place and turns of its own, because
      * it carries the requests of many viewers. The TLS handshakes of its host do not wait any more.
      */
-    trustNode(request: Pick<FastifyRequest, 'socket'>): void;
+    trustNode(request: Pick<FastifyRequest, 'raw' | 'socket'>): void;
   }
 }
 
@@ -85,7 +86,8 @@ export function createHttp({
   const isTrustedProxy = trustedProxies(settings.trustedProxies);
   const flooders = new Flooders({ clock, isTrustedProxy, logger });
   const validators = new RequestValidators();
-  const nodes = new WeakSet<Socket>();
+  /** The connections of other nodes. */
+  const nodes = new WeakSet();
   /** The hosts of other nodes, which have shown by a request that they are. */
   const nodeHosts = new Set<string>();
   const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
@@ -132,9 +134,10 @@ export function createHttp({
       void sendError(reply, toMillraceError(error), request.id);
     },
   });
-  http.decorate('trustNode', ({ socket }) => {
-    if (nodes.has(socket)) return;
-    nodes.add(socket);
+  http.decorate('trustNode', ({ raw, socket }) => {
+    const connection = connectionOf(raw);
+    if (nodes.has(connection)) return;
+    nodes.add(connection);
     nodeHosts.add(networkOf(socket.remoteAddress ?? ''));
     slots.trust(socket);
   });

@@ -3,9 +3,9 @@
  */
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest } from 'node:http2';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
+import { streamOf } from '#lib/request-connection.ts';
 
 /**
  * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
@@ -45,6 +45,6 @@ export function ignoreTypeOfNoBody(request: IncomingMessage): void {
 function hasBody(request: IncomingMessage): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
   if (length === '0') return false;
-  const { stream } = request as unknown as Partial<Http2ServerRequest>;
+  const stream = streamOf(request);
   return stream === undefined ? length !== undefined || encoding !== undefined : !stream.endAfterHeaders;
 }

@@ -81,7 +81,14 @@ function turns({ trustedProxies = [] }: { readonly trustedProxies?: readonly str
     };
     return { socket, send };
   };
-  return { started, flooders, nodes, connection };
+  /** Sends a request over HTTP/2. Returns its socket object, which no other request has. */
+  const stream = (remoteAddress: string, session: object) => {
+    const socket = { remoteAddress };
+    const request = { socket, httpVersionMajor: 2, stream: { session, destroyed: false } };
+    serve(request as unknown as IncomingMessage, {} as ServerResponse);
+    return socket;
+  };
+  return { started, flooders, nodes, connection, stream };
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
@@ -134,6 +141,16 @@ test('a connection of another node takes turns of its own once it is known as on
   for (let each = 0; each < 2; each += 1) await turn();
   assert.equal(started.filter((socket) => socket === ofNode.socket).length, 1);
   assert.ok(!started.includes(other.socket));
+});
+
+test('an HTTP/2 connection of another node takes turns of its own, although each request has another socket object', async () => {
+  const { started, nodes, connection, stream } = turns();
+  for (let each = 0; each < 500; each += 1) connection('192.0.2.1').send();
+  const session = {};
+  nodes.add(session);
+  const socket = stream('192.0.2.1', session);
+  for (let each = 0; each < 2; each += 1) await turn();
+  assert.ok(started.includes(socket));
 });
 
 test('a request whose connection is closed while it waits is never started', async () => {

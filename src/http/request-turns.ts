@@ -3,11 +3,11 @@
  * itself.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Clock } from '#lib/clock.ts';
 import { FairQueue } from '#lib/fair-queue.ts';
 import { networkOf } from '#lib/network-of.ts';
+import { connectionOf, streamOf } from '#lib/request-connection.ts';
 import type { Flooders } from './flooders.ts';
 
 /** The most requests that are started in one turn of the event loop. */
@@ -37,7 +37,7 @@ export interface RequestTurnsOptions {
   /** Each connection of a trusted proxy takes turns of its own, because it carries the requests of many clients. */
   readonly isTrustedProxy: (address: string) => boolean;
   /** The connections of other nodes. Each takes turns of its own for the same reason. */
-  readonly nodes: { has(socket: Socket): boolean };
+  readonly nodes: { has(connection: object): boolean };
 }
 
 /** A connection on which requests had to wait. */
@@ -104,16 +104,16 @@ export function inTurns(
     connection.isProxied = true;
   };
 
-  const connectionOf = (request: IncomingMessage): Connection => {
-    const carrier = streamOf(request)?.session ?? request.socket;
-    let connection = connections.get(carrier);
+  const waitingOn = (request: IncomingMessage): Connection => {
+    const key = connectionOf(request);
+    let connection = connections.get(key);
     if (connection === undefined) {
       const { remoteAddress: address = '' } = request.socket;
       connection = { address, network: networkOf(address), isProxied: false, waiting: 0 };
-      connections.set(carrier, connection);
+      connections.set(key, connection);
       if (isTrustedProxy(address)) separate(connection);
     }
-    if (!connection.isProxied && nodes.has(request.socket)) separate(connection);
+    if (!connection.isProxied && nodes.has(key)) separate(connection);
     return connection;
   };
 
@@ -125,7 +125,7 @@ export function inTurns(
       handler(request, response);
       return;
     }
-    const connection = connectionOf(request);
+    const connection = waitingOn(request);
     const limit = flooders.has(connection.address) ? MAX_WAITING_OF_FLOODER : MAX_WAITING;
     if (isHttp1 && connection.waiting >= limit) {
       flooders.add(connection.address, 'pipelined_requests');
@@ -165,9 +165,4 @@ function disconnect(socket: Socket & { readonly parser?: Parser | null }): void 
 /** Whether the request was cancelled or its connection is closed. */
 function isGone(request: IncomingMessage): boolean {
   return (streamOf(request) ?? request.socket).destroyed;
-}
-
-/** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
-function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
-  return (request as unknown as Partial<Http2ServerRequest>).stream;
 }

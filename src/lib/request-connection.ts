@@ -1,0 +1,18 @@
+/**
+ * The connection of a request, over HTTP/1.1 and HTTP/2.
+ */
+import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+
+/** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
+export function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
+  return (request as unknown as Partial<Http2ServerRequest>).stream;
+}
+
+/**
+ * The object that all requests of one connection share, as a key for what is remembered of it. Over HTTP/2 it is the session, because there
+ * each request has a socket object of its own.
+ */
+export function connectionOf(request: IncomingMessage): object {
+  return streamOf(request)?.session ?? request.socket;
+}
