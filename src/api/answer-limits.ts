@@ -4,7 +4,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import type { UserId } from '#domain/ids.ts';
-import { cutOffIdle, streamOf } from '#http/unread-answer.ts';
+import { cutOffIdle } from '#http/unread-answer.ts';
+import { streamOf } from '#lib/request-connection.ts';
 import type { ApiInstance } from './api.ts';
 import type { RateLimit } from './rate-limit.ts';
 

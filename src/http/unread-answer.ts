@@ -3,7 +3,7 @@
  * a connection, so only its stream is closed.
  */
 import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse, ServerHttp2Stream } from 'node:http2';
+import { streamOf } from '#lib/request-connection.ts';
 
 /** A client that reads nothing for this long is disconnected. */
 const STUCK_AFTER_MS = 30_000;
@@ -21,9 +21,4 @@ export function cutOffIdle(response: ServerResponse): () => void {
   if (stream === undefined) response.socket?.setTimeout(STUCK_AFTER_MS);
   else stream.setTimeout(STUCK_AFTER_MS, cutOff);
   return cutOff;
-}
-
-/** The stream of an answer over HTTP/2. Undefined over HTTP/1.1. */
-export function streamOf(response: ServerResponse): ServerHttp2Stream | undefined {
-  return (response as ServerResponse & Partial<Pick<Http2ServerResponse, 'stream'>>).stream;
 }

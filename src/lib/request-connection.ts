@@ -1,12 +1,12 @@
 /**
- * The connection of a request, over HTTP/1.1 and HTTP/2.
+ * The connection and the stream of a request, over HTTP/1.1 and HTTP/2.
  */
-import type { IncomingMessage } from 'node:http';
-import type { Http2ServerRequest, ServerHttp2Stream } from 'node:http2';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerHttp2Stream } from 'node:http2';
 
-/** The HTTP/2 stream of a request; undefined over HTTP/1.1. */
-export function streamOf(request: IncomingMessage): ServerHttp2Stream | undefined {
-  return (request as unknown as Partial<Http2ServerRequest>).stream;
+/** The HTTP/2 stream of a request or an answer. Undefined over HTTP/1.1. */
+export function streamOf(message: IncomingMessage | ServerResponse): ServerHttp2Stream | undefined {
+  return (message as unknown as { readonly stream?: ServerHttp2Stream }).stream;
 }
 
 /**

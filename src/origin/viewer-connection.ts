@@ -7,7 +7,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
-import { cutOffIdle, streamOf } from '#http/unread-answer.ts';
+import { cutOffIdle } from '#http/unread-answer.ts';
+import { streamOf } from '#lib/request-connection.ts';
 
 /**
  * The longest time for a complete answer, which is the longest that players wait for a segment (hls.js). A client that reads a byte now and
