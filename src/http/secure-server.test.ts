@@ -173,6 +173,22 @@ test('a body over HTTP/2 needs no content-length, and a request without a body m
   );
 });
 
+test('a body over HTTP/2 without a content type is refused, and an announced body may be empty', async (t) => {
+  const server = await serverOf(t);
+  server.http.patch('/echo', ({ body }) => ({ body: body ?? 'none' }));
+  await server.listen();
+  const session = server.http2();
+  const patch = { ':path': '/echo', ':method': 'PATCH' };
+  const untyped = session.request(patch);
+  untyped.end('{"a":1}');
+  const refused = await answerOf(untyped);
+  assert.equal(refused.status, 415);
+  assert.equal(JSON.parse(refused.body).code, 'unsupported_media_type');
+  const empty = session.request(patch);
+  empty.end();
+  assert.equal((await answerOf(empty)).body, '{"body":"none"}');
+});
+
 test('plain HTTP, and bytes that are neither, close their own connection only', async (t) => {
   const server = await serverOf(t);
   await server.listen();
