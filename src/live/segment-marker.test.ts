@@ -190,7 +190,7 @@ test('a keyframe that comes a little before the cut that audio caused begins a s
   assert.deepEqual(cutsOf(marker), [
     [0, 0],
     [1, 2.42],
-    [2, 4.61],
+    [2, 4.58],
   ]);
 });
 
@@ -239,6 +239,26 @@ test('frames that are missing before a keyframe that is known to come do not end
           if (at >= 3 * gop + from && at < 3 * gop + from + lost) continue;
           const mark = markOf(marker, packetAt(VIDEO_TRACK, Math.round(at * 33.333), { keyframe: at % gop === 0 }));
           if (at >= 2 * gop) assert.equal(mark !== undefined, at % gop === 0, `${lost} frames, at ${at} of ${gop}`);
+        }
+      }
+    }
+  }
+});
+
+test('a pause of video beside its audio does not end a segment before a keyframe that is known to come', () => {
+  for (const gop of [30, 60, 66, 72]) {
+    for (const leadS of [0, 0.15, 0.3]) {
+      for (const lost of [9, 15, 30]) {
+        for (let from = 1; from + lost <= gop; from += 2) {
+          const marker = newMarker({ targetDurationS: 2 });
+          let audioS = 0;
+          for (let at = 0; at < 6 * gop; at += 1) {
+            for (; audioS < at / 30 + leadS; audioS += 0.021) marker.pass(audioS);
+            if (at >= 3 * gop + from && at < 3 * gop + from + lost) continue;
+            const mark = markOf(marker, packetAt(VIDEO_TRACK, Math.round(at * 33.333), { keyframe: at % gop === 0 }));
+            const what = `${lost} of ${gop} frames missing after ${from}, audio ${leadS} s ahead, at ${at}`;
+            if (at >= 2 * gop) assert.notEqual(mark?.independent, false, what);
+          }
         }
       }
     }

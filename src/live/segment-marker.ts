@@ -2,15 +2,17 @@
  * Decides, once for all renditions, where segments begin. Why here: `docs/decisions/0001-segments-marked-before-they-fan-out.md`.
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
- * whose successor would probably come too late. A keyframe may be late by {@link MOST_LATE_S}, because the segment before it then still
- * rounds to the target duration. A longer keyframe interval is divided into segments of about the same length once it is known. While it is
- * not known, or when the keyframe is overdue, a segment ends at the last frame that keeps it within the target duration. A
- * segment that began without a keyframe ends at the next keyframe. Without video the audio leads, and each of its packets is a keyframe. A
- * leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first packet that
- * is presented at that time or later.
+ * whose successor would probably come too late. A segment may exceed the target duration by {@link MOST_LATE_S}, because EXTINF only has to
+ * round to it ({@link TARGET_ROUNDING_S}). Where the next keyframe is expected within that time, the segment waits for it, also after a
+ * pause of the leader. So does a segment that began with a keyframe while the keyframe interval is not known. If no keyframe comes, the
+ * segment ends at the last frame that keeps it within that time. A longer interval is divided into segments of about the same length. A
+ * segment that began when its keyframe was overdue, or without a keyframe while the interval is not known, ends at the last frame that
+ * keeps it within the target duration. A segment that began without a keyframe ends at the next keyframe. Without video the audio leads,
+ * and each of its packets is a keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition
+ * begins the segment at its first packet that is presented at that time or later.
  *
- * While the leader is absent or pauses, {@link SegmentMarker.pass} cuts segments that are a little longer than the target duration.
- * They may be longer, because EXTINF only has to round to it ({@link TARGET_ROUNDING_S}). Pure: no clock, no I/O.
+ * While the leader pauses, {@link SegmentMarker.pass} cuts segments that exceed the target duration by as much. While the leader is absent,
+ * they exceed it by {@link ABSENT_LATE_S}. Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -77,8 +79,10 @@ export class SegmentMarker {
   #discontinuities = 0;
   /** The decoding time of the leader's newest packet, in seconds. */
   #lastLeaderS = 0;
-  /** The longest time between two frames of the growing segment, in seconds. The next frame may take as long. */
-  #frameS = 0;
+  /** The time between the leader's two newest frames, in seconds. */
+  #stepS = 0;
+  /** The longest time between two frames of the growing segment, in seconds. */
+  #longestStepS = 0;
   readonly #keyframes = new KeyframeMeter();
   /**
    * The offset from decoding to presentation time: the smallest of the leader's keyframes since a discontinuity. A keyframe of an open GOP
@@ -142,9 +146,10 @@ export class SegmentMarker {
       const phase = this.#phase;
       if (phase.startS === undefined) return;
       const isLed = phase.type === 'running' && phase.isLed;
-      // The leader's segment begins at its next frame, which may come up to one frame duration after the cut.
-      const lateS = isLed ? Math.max(0, this.#lateS - this.#frameS) : ABSENT_LATE_S;
-      const startS = phase.startS + this.#targetDurationS + lateS;
+      const targetS = this.#targetDurationS;
+      // Where frames are far apart, a segment of the leader is still not cut before the target duration.
+      const lengthS = isLed ? Math.max(targetS, this.#fullS(phase.startS)) : targetS + ABSENT_LATE_S;
+      const startS = phase.startS + lengthS;
       const cutS = startS + (isLed ? this.#compositionS : 0);
       if (seconds <= cutS + CUT_AFTER_S) return;
       const missed = this.#cut(cutS, false);
@@ -156,9 +161,9 @@ export class SegmentMarker {
   mark(packet: Packet, { timescale }: Track): Packet | undefined {
     const atS = packet.dts / timescale;
     const phase = this.#phase;
-    // The tolerance is half a frame, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
-    const toleranceS = Math.max(0, atS - this.#lastLeaderS) / 2;
     this.#note(packet, timescale);
+    // The tolerance is half a frame, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
+    const toleranceS = this.#stepS / 2;
     if (phase.type === 'waiting' || !phase.isLed) {
       if (!packet.keyframe) return undefined;
       // Time may have passed since segments were cut. One that would be too long cannot be filled up to this packet. Where it can be, none is
@@ -173,7 +178,7 @@ export class SegmentMarker {
     const isNear = lengthS >= 0 || (packet.keyframe && lengthS > -MOST_LATE_S);
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && isNear) {
       this.#phase = { ...phase, startS: Math.min(phase.startS, atS), missed: undefined, isDue: !packet.keyframe };
-      this.#frameS = 0;
+      this.#longestStepS = 0;
       return marked(packet, missed);
     }
     // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
@@ -194,17 +199,34 @@ export class SegmentMarker {
     return this.#targetDurationS + this.#lateS;
   }
 
+  /**
+   * The time from this beginning of a segment to the leader's next keyframe, in seconds. Undefined unless that keyframe is expected within
+   * the longest duration of the segment.
+   */
+  #awaitedS(startS: number): number | undefined {
+    const leftS = (this.#keyframes.expectedS ?? startS) - startS;
+    return leftS > 0 && leftS <= this.#latestS ? leftS : undefined;
+  }
+
+  /**
+   * The length from which on the segment that began at this time has no room for another frame, in seconds. The next frame may take as long
+   * as the longest. Where a keyframe is awaited, there is room for it, and a pause before it does not mean that the next frame takes as
+   * long.
+   */
+  #fullS(startS: number): number {
+    const awaitedS = this.#awaitedS(startS);
+    if (awaitedS === undefined) return this.#latestS - this.#longestStepS;
+    return Math.max(awaitedS, this.#latestS - this.#stepS);
+  }
+
   /** Whether the growing segment must end before this frame, which is no keyframe. @param toleranceS half the duration of a frame */
   #mustEnd({ startS, isDue }: Running, lengthS: number, toleranceS: number): boolean {
+    if (lengthS >= this.#fullS(startS)) return true;
+    if (this.#awaitedS(startS) !== undefined) return false;
     const { expectedS } = this.#keyframes;
-    const leftS = expectedS === undefined ? undefined : expectedS - startS;
-    const isExpected = leftS !== undefined && leftS > 0 && leftS <= this.#latestS;
-    // A pause earlier in the segment does not mean that the next frame is late, too.
-    if (isExpected && lengthS < leftS) return false;
-    if (lengthS + (isExpected ? 2 * toleranceS : this.#frameS) > this.#latestS) return true;
-    if (isExpected || (leftS === undefined && !isDue)) return false;
-    const isOverdue = leftS === undefined || leftS <= 0;
-    return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(leftS));
+    if (expectedS === undefined && !isDue) return false;
+    const isOverdue = expectedS === undefined || expectedS <= startS;
+    return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(expectedS - startS));
   }
 
   /** The length of equal segments that fill the time until the next keyframe, and leave room for a late keyframe. */
@@ -230,7 +252,8 @@ export class SegmentMarker {
 
   #note({ keyframe, dts, pts }: Packet, timescale: number): void {
     const atS = dts / timescale;
-    this.#frameS = Math.max(this.#frameS, atS - this.#lastLeaderS);
+    this.#stepS = Math.max(0, atS - this.#lastLeaderS);
+    this.#longestStepS = Math.max(this.#longestStepS, this.#stepS);
     this.#lastLeaderS = atS;
     this.#keyframes.add(keyframe, this.#lastLeaderS);
     if (keyframe) this.#compositionS = Math.min(this.#compositionS, (pts - dts) / timescale);
@@ -241,7 +264,7 @@ export class SegmentMarker {
     const atS = packet.dts / timescale;
     const cut = this.#cut(Math.min(atS + this.#compositionS, packet.pts / timescale), this.#isDiscontinuous);
     this.#phase = { type: 'running', startS: atS, isDue: !packet.keyframe, isLed: true, missed: undefined };
-    this.#frameS = 0;
+    this.#longestStepS = 0;
     return marked(packet, cut);
   }
 
