@@ -162,19 +162,18 @@ export class SegmentMarker {
     const atS = packet.dts / timescale;
     const phase = this.#phase;
     this.#note(packet, timescale);
-    // The tolerance is half a frame, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s.
-    const toleranceS = this.#stepS / 2;
     if (phase.type === 'waiting' || !phase.isLed) {
       if (!packet.keyframe) return undefined;
-      // Time may have passed since segments were cut. One that would be too long cannot be filled up to this packet. Where it can be, none is
-      // cut, because the frames written so far may reach to a tick before this packet, which would be all that is left for the next segment.
+      // Time may have passed since segments were cut. One that would be too long cannot be filled up to this packet. Where it can be, none
+      // is cut, because the frames written so far may reach to a tick before this packet, which would be all that is left for the next
+      // segment.
       this.pass(atS - Math.max(0, this.#lateS - ABSENT_LATE_S));
       return this.#begin(packet, timescale);
     }
     const lengthS = atS - phase.startS;
     const { missed } = phase;
-    // A keyframe may be a little earlier than the cut. Its segment then begins at the keyframe, so that it becomes no longer than others. One that is much earlier comes in a burst after a
-    // stall, too late for its time, which has been filled.
+    // A keyframe may be a little earlier than the cut. Its segment then begins at the keyframe, so that it becomes no longer than others.
+    // One that is much earlier comes in a burst after a stall, too late for its time, which has been filled.
     const isNear = lengthS >= 0 || (packet.keyframe && lengthS > -MOST_LATE_S);
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && isNear) {
       this.#phase = { ...phase, startS: Math.min(phase.startS, atS), missed: undefined, isDue: !packet.keyframe };
@@ -183,12 +182,7 @@ export class SegmentMarker {
     }
     // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
     if (lengthS < 0 || atS + this.#compositionS <= (this.#cuts.at(-1)?.atS ?? 0)) return packet;
-    const isLongEnough = lengthS + toleranceS >= DESIRED_DURATION_S;
-    // The next keyframe would come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
-    // not used, a segment would begin without a keyframe.
-    const countedOnS = Math.max(toleranceS, COUNTED_ON_S - toleranceS);
-    const isLast = lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + countedOnS;
-    const begins = packet.keyframe ? phase.isDue || isLongEnough || isLast : this.#mustEnd(phase, lengthS, toleranceS);
+    const begins = packet.keyframe ? this.#mayEnd(phase, lengthS) : this.#mustEnd(phase, lengthS);
     if (!begins) return packet;
     this.#cutPause(phase.startS, lengthS);
     return this.#begin(packet, timescale);
@@ -197,6 +191,11 @@ export class SegmentMarker {
   /** The longest duration of a segment, in seconds. */
   get #latestS(): number {
     return this.#targetDurationS + this.#lateS;
+  }
+
+  /** Half a frame, in seconds, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s. */
+  get #toleranceS(): number {
+    return this.#stepS / 2;
   }
 
   /**
@@ -219,14 +218,24 @@ export class SegmentMarker {
     return Math.max(awaitedS, this.#latestS - this.#stepS);
   }
 
-  /** Whether the growing segment must end before this frame, which is no keyframe. @param toleranceS half the duration of a frame */
-  #mustEnd({ startS, isDue }: Running, lengthS: number, toleranceS: number): boolean {
+  /** Whether the growing segment ends before this keyframe. */
+  #mayEnd({ isDue }: Running, lengthS: number): boolean {
+    if (isDue || lengthS + this.#toleranceS >= DESIRED_DURATION_S) return true;
+    // The next keyframe may come after the target duration, as after a keyframe at a scene cut, or with a GOP of 1.9 s. If this one were
+    // not used, a segment would begin without a keyframe.
+    const countedOnS = Math.max(this.#toleranceS, COUNTED_ON_S - this.#toleranceS);
+    return lengthS + (this.#keyframes.intervalS ?? 0) > this.#targetDurationS + countedOnS;
+  }
+
+  /** Whether the growing segment must end before this frame, which is no keyframe. */
+  #mustEnd({ startS, isDue }: Running, lengthS: number): boolean {
     if (lengthS >= this.#fullS(startS)) return true;
     if (this.#awaitedS(startS) !== undefined) return false;
     const { expectedS } = this.#keyframes;
     if (expectedS === undefined && !isDue) return false;
-    const isOverdue = expectedS === undefined || expectedS <= startS;
-    return lengthS + toleranceS > (isOverdue ? this.#targetDurationS : this.#evenS(expectedS - startS));
+    const leftS = (expectedS ?? startS) - startS;
+    // An overdue keyframe may come at any time. Until one that is far away, segments are even.
+    return lengthS + this.#toleranceS > (leftS > 0 ? this.#evenS(leftS) : this.#targetDurationS);
   }
 
   /** The length of equal segments that fill the time until the next keyframe, and leave room for a late keyframe. */
@@ -255,7 +264,7 @@ export class SegmentMarker {
     this.#stepS = Math.max(0, atS - this.#lastLeaderS);
     this.#longestStepS = Math.max(this.#longestStepS, this.#stepS);
     this.#lastLeaderS = atS;
-    this.#keyframes.add(keyframe, this.#lastLeaderS);
+    this.#keyframes.add(keyframe, atS);
     if (keyframe) this.#compositionS = Math.min(this.#compositionS, (pts - dts) / timescale);
   }
 
