@@ -170,7 +170,7 @@ test('the lengths of the segments for keyframe intervals of 0.5 to 10 s', () => 
 test('the wait for a keyframe is shorter beside audio with long packets, whose segments may be one packet longer', () => {
   for (const packetS of [1024 / 48_000, 1024 / 22_050, 0.12, 1024 / 8000]) {
     const marker = newMarker({ targetDurationS: 2 });
-    marker.follow(packetS);
+    marker.setAudioPacketS(packetS);
     const marks = marksOf(marker, { fps: 30, gop: 1000, seconds: 8 });
     assert.ok(marks[1]!.atS > 2.3);
     assert.ok(marks[1]!.atS + packetS < 2.5, `packets of ${packetS} s`);

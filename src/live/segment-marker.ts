@@ -25,7 +25,8 @@ const DESIRED_DURATION_S = 2;
  * How much longer than the target duration a segment may be, because its keyframe is late or because the leader pauses. Encoders count the
  * frames between keyframes, so 60 frames of a camera that makes 29.7 a second last 2.02 s, and 60 of one that makes 25 last 2.4 s. When
  * other tracks are further ahead of the leader than this at the end of a segment, the leader has paused. A segment of the audio may be
- * one packet longer than that of the leader, so the value is smaller beside audio with long packets: see {@link SegmentMarker.follow}.
+ * one packet longer than that of the leader, so the value is smaller beside audio with long packets: see
+ * {@link SegmentMarker.setAudioPacketS}.
  */
 const MOST_LATE_S = 0.45;
 /**
@@ -106,8 +107,8 @@ export class SegmentMarker {
     return this.#cuts;
   }
 
-  /** Notes that audio follows the video. @param packetS the duration of its packets in seconds */
-  follow(packetS: number): void {
+  /** Sets the duration of the audio's packets, in seconds. A segment of the audio may be longer by one packet: see {@link MOST_LATE_S}. */
+  setAudioPacketS(packetS: number): void {
     this.#lateS = Math.min(MOST_LATE_S, TARGET_ROUNDING_S - packetS);
   }
 

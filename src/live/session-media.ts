@@ -337,7 +337,7 @@ export class SessionMedia implements AsyncDisposable {
     if (leaderOf(before)?.id !== leaderOf(selected)?.id) this.#marker.changeLeader();
     if (selected.audio !== undefined) {
       const { samplesPerPacket, timescale } = selected.audio.track;
-      this.#marker.follow(samplesPerPacket / timescale);
+      this.#marker.setAudioPacketS(samplesPerPacket / timescale);
     }
     const isNew = (a: SelectedTrack | undefined, b: SelectedTrack) => all || a?.id !== b.id || a.track !== b.track;
     const { video, audio } = selected;
