@@ -398,37 +398,20 @@ test('after an interruption nothing passes before the next keyframe, which begin
   });
 });
 
-test('after an interruption, or a discontinuity, the segments of the time without the leader are cut up to its return', () => {
+test('the segments of the time without the leader are cut up to its return, unless the last one can be filled up to its keyframe', () => {
   for (const lose of ['interrupt', 'discontinue'] as const) {
-    const marker = newMarker({ targetDurationS: 2 });
-    markOf(marker, key(0));
-    marker[lose]();
-    marker.pass(2.3);
-    markOf(marker, key(5000));
-    assert.deepEqual(cutsOf(marker), [
-      [0, 0],
-      [1, 2.35],
-      [2, 4.7],
-      [3, 5],
-    ]);
-  }
-});
-
-test('no segment is cut before a returning leader where the last one can be filled up to its keyframe', () => {
-  for (const lose of ['interrupt', 'discontinue'] as const) {
-    const marker = newMarker({ targetDurationS: 2 });
-    markOf(marker, key(0));
-    marker[lose]();
-    marker.pass(2.36);
-    markOf(marker, key(4800));
-    marker[lose]();
-    markOf(marker, key(7200));
-    assert.deepEqual(cutsOf(marker), [
-      [0, 0],
-      [1, 2.35],
-      [2, 4.8],
-      [3, 7.2],
-    ]);
+    for (const [passedS, keyframeS, cuts] of [
+      [2.3, 5, [0, 2.35, 4.7, 5]],
+      [2.36, 4.8, [0, 2.35, 4.8]],
+      [0, 2.4, [0, 2.4]],
+    ] as const) {
+      const marker = newMarker({ targetDurationS: 2 });
+      markOf(marker, key(0));
+      marker[lose]();
+      marker.pass(passedS);
+      markOf(marker, key(keyframeS * 1000));
+      assert.deepEqual(cutsOf(marker), [...cuts.entries()]);
+    }
   }
 });
 
