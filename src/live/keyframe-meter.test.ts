@@ -27,6 +27,13 @@ test('keyframes at scene cuts do not hide the interval, and a shorter interval s
   assert.equal(meter.intervalS, 2);
 });
 
+test('an interval in which the video paused does not change when the next keyframe is expected', () => {
+  const meter = new KeyframeMeter();
+  feed(meter, [0, 2, 4, 7, 9], 9);
+  assert.equal(meter.intervalS, 3);
+  assert.equal(meter.expectedS, 11);
+});
+
 test('the measurement restarts with another publisher', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0, 8], 9);

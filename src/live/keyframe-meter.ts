@@ -17,10 +17,7 @@ export function isTooLong({ intervalS }: KeyframeInterval, targetDurationS: numb
   return intervalS > targetDurationS / 2;
 }
 
-/**
- * The number of latest intervals of which the longest counts, because encoders that add keyframes at scene cuts keep their longest
- * interval.
- */
+/** The number of latest intervals that count. */
 const REMEMBERED = 5;
 
 /** The meter of one video track. */
@@ -45,15 +42,21 @@ export class KeyframeMeter {
     this.#keyframeS = undefined;
   }
 
-  /** The longest of the latest intervals between two keyframes, in seconds. Undefined before the second keyframe. */
+  /**
+   * The longest of the latest intervals between two keyframes, in seconds, because encoders that add keyframes at scene cuts keep their
+   * longest interval. Undefined before the second keyframe.
+   */
   get intervalS(): number | undefined {
     return this.#intervals.length === 0 ? undefined : Math.max(...this.#intervals);
   }
 
-  /** The decoding time at which the next keyframe is expected, in seconds. Undefined before the second keyframe. */
+  /**
+   * The decoding time at which the next keyframe is expected, in seconds. Undefined before the second keyframe. The second longest of the
+   * latest intervals counts, because one in which the video paused or a keyframe was lost is longer than the others.
+   */
   get expectedS(): number | undefined {
-    const { intervalS } = this;
-    return this.#keyframeS === undefined || intervalS === undefined ? undefined : this.#keyframeS + intervalS;
+    const [longestS, usualS = longestS] = this.#intervals.toSorted((a, b) => b - a);
+    return this.#keyframeS === undefined || usualS === undefined ? undefined : this.#keyframeS + usualS;
   }
 
   /** The longest of the latest intervals, including the growing one. */

@@ -265,6 +265,24 @@ test('a pause of video beside its audio does not end a segment before a keyframe
   }
 });
 
+test('after a pause that delayed a keyframe, or in which one was lost, every segment begins with a keyframe again', () => {
+  for (const isDelayed of [false, true]) {
+    for (const gop of [30, 60, 66, 72]) {
+      for (const paused of [15, 30, 75]) {
+        const marker = newMarker({ targetDurationS: 2 });
+        const from = 4 * gop - 5;
+        for (let at = 0; at < 12 * gop; at += 1) {
+          if (!isDelayed && at >= from && at < from + paused) continue;
+          const atMs = Math.round((isDelayed && at >= from ? at + paused : at) * 33.333);
+          const mark = markOf(marker, packetAt(VIDEO_TRACK, atMs, { keyframe: at % gop === 0 }));
+          const what = `a pause of ${paused} frames, ${isDelayed ? 'delayed' : 'lost'}, at ${at} of ${gop}`;
+          if (at >= from + paused + gop) assert.notEqual(mark?.independent, false, what);
+        }
+      }
+    }
+  }
+});
+
 test('a segment ends before two seconds where the next keyframe would come too late', () => {
   const independent = ({ fps, gop }: { fps: number; gop: number }) =>
     marksOf(newMarker({ targetDurationS: 2 }), { fps, gop, seconds: 7 }).map((mark) => {
