@@ -27,11 +27,14 @@ test('keyframes at scene cuts do not hide the interval, and a shorter interval s
   assert.equal(meter.intervalS, 2);
 });
 
-test('an interval in which the video paused does not change when the next keyframe is expected', () => {
+test('neither an interval in which the video paused, nor a keyframe that is overdue, changes when others are expected', () => {
   const meter = new KeyframeMeter();
-  feed(meter, [0, 2, 4, 7, 9], 9);
+  feed(meter, [0, 2, 4, 7, 9], 12);
   assert.equal(meter.intervalS, 3);
-  assert.equal(meter.expectedS, 11);
+  assert.deepEqual(
+    [8, 9, 10.9, 11, 12.9].map((seconds) => meter.expectedAfter(seconds)),
+    [11, 11, 11, 13, 13],
+  );
 });
 
 test('the measurement restarts with another publisher', () => {

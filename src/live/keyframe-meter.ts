@@ -51,12 +51,14 @@ export class KeyframeMeter {
   }
 
   /**
-   * The decoding time at which the next keyframe is expected, in seconds. Undefined before the second keyframe. The second longest of the
-   * latest intervals counts, because one in which the video paused or a keyframe was lost is longer than the others.
+   * The first decoding time after this one at which a keyframe is expected, in seconds. Undefined before the second keyframe. The second
+   * longest of the latest intervals counts, because one in which the video paused or a keyframe was lost is longer than the others.
    */
-  get expectedS(): number | undefined {
+  expectedAfter(seconds: number): number | undefined {
     const [longestS, usualS = longestS] = this.#intervals.toSorted((a, b) => b - a);
-    return this.#keyframeS === undefined || usualS === undefined ? undefined : this.#keyframeS + usualS;
+    if (this.#keyframeS === undefined || usualS === undefined) return undefined;
+    const missed = Math.floor(Math.max(0, seconds - this.#keyframeS) / usualS);
+    return this.#keyframeS + (missed + 1) * usualS;
   }
 
   /** The longest of the latest intervals, including the growing one. */

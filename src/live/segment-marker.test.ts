@@ -265,19 +265,21 @@ test('a pause of video beside its audio does not end a segment before a keyframe
   }
 });
 
-test('after a pause that delayed a keyframe, or in which one was lost, every segment begins with a keyframe again', () => {
+test('a pause that delays a keyframe, or in which one is lost, leaves no more than one segment without a keyframe', () => {
   for (const isDelayed of [false, true]) {
     for (const gop of [30, 60, 66, 72]) {
-      for (const paused of [15, 30, 75]) {
+      for (const paused of [9, 15, 30, 75]) {
         const marker = newMarker({ targetDurationS: 2 });
         const from = 4 * gop - 5;
+        const dependent: number[] = [];
         for (let at = 0; at < 12 * gop; at += 1) {
           if (!isDelayed && at >= from && at < from + paused) continue;
           const atMs = Math.round((isDelayed && at >= from ? at + paused : at) * 33.333);
           const mark = markOf(marker, packetAt(VIDEO_TRACK, atMs, { keyframe: at % gop === 0 }));
-          const what = `a pause of ${paused} frames, ${isDelayed ? 'delayed' : 'lost'}, at ${at} of ${gop}`;
-          if (at >= from + paused + gop) assert.notEqual(mark?.independent, false, what);
+          if (mark?.independent === false) dependent.push(at);
         }
+        const what = `a pause of ${paused} frames of ${gop}, ${isDelayed ? 'delayed' : 'lost'}, ${dependent.join(' ')}`;
+        assert.ok(dependent.length <= 1, what);
       }
     }
   }

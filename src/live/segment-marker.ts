@@ -6,10 +6,10 @@
  * round to it ({@link TARGET_ROUNDING_S}). Where the next keyframe is expected within that time, the segment waits for it, also after a
  * pause of the leader. So does a segment that began with a keyframe while the keyframe interval is not known, except that a pause of the
  * leader ends it earlier. If no keyframe comes, the segment ends at the last frame that keeps it within that time. A longer interval is
- * divided into segments of about the same length. A segment that began when its keyframe was overdue, or without a keyframe while the
- * interval is not known, ends at the last frame that keeps it within the target duration. A segment that began without a keyframe ends at
- * the next keyframe. Without video the audio leads, and each of its packets is a keyframe. A leader that was interrupted begins a segment
- * with its next keyframe. Every other rendition begins the segment at its first packet that is presented at that time or later.
+ * divided into segments of about the same length. A segment that began without a keyframe while the interval is not known ends at the last
+ * frame that keeps it within the target duration. A segment that began without a keyframe ends at the next keyframe. Without video the
+ * audio leads, and each of its packets is a keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other
+ * rendition begins the segment at its first packet that is presented at that time or later.
  *
  * While the leader pauses, {@link SegmentMarker.pass} cuts segments that exceed the target duration by as much. While the leader is absent,
  * they exceed it by {@link ABSENT_LATE_S}. Pure: no clock, no I/O.
@@ -199,24 +199,21 @@ export class SegmentMarker {
     return this.#stepS / 2;
   }
 
-  /**
-   * The time from this beginning of a segment to the leader's next keyframe, in seconds. Undefined unless that keyframe is expected within
-   * the longest duration of the segment.
-   */
-  #awaitedS(startS: number): number | undefined {
-    const leftS = (this.#keyframes.expectedS ?? startS) - startS;
-    return leftS > 0 && leftS <= this.#latestS ? leftS : undefined;
+  /** The time from this beginning of a segment to the leader's next keyframe, in seconds. Undefined before its second keyframe. */
+  #leftS(startS: number): number | undefined {
+    const expectedS = this.#keyframes.expectedAfter(startS);
+    return expectedS === undefined ? undefined : expectedS - startS;
   }
 
   /**
    * The length from which on the segment that began at this time has no room for another frame, in seconds. The next frame may take as long
-   * as the longest. Where a keyframe is awaited, there is room for it, and a pause before it does not mean that the next frame takes as
-   * long.
+   * as the longest. Where the next keyframe is expected within the longest duration, there is room for it, and a pause before it does not
+   * mean that the next frame takes as long.
    */
   #fullS(startS: number): number {
-    const awaitedS = this.#awaitedS(startS);
-    if (awaitedS === undefined) return this.#latestS - this.#longestStepS;
-    return Math.max(awaitedS, this.#latestS - this.#stepS);
+    const leftS = this.#leftS(startS) ?? Number.POSITIVE_INFINITY;
+    if (leftS > this.#latestS) return this.#latestS - this.#longestStepS;
+    return Math.max(leftS, this.#latestS - this.#stepS);
   }
 
   /** Whether the growing segment ends before this keyframe. */
@@ -231,12 +228,9 @@ export class SegmentMarker {
   /** Whether the growing segment must end before this frame, which is no keyframe. */
   #mustEnd({ startS, isDue }: Running, lengthS: number): boolean {
     if (lengthS >= this.#fullS(startS)) return true;
-    if (this.#awaitedS(startS) !== undefined) return false;
-    const { expectedS } = this.#keyframes;
-    if (expectedS === undefined && !isDue) return false;
-    const leftS = (expectedS ?? startS) - startS;
-    // An overdue keyframe may come at any time. Until one that is far away, segments are even.
-    return lengthS + this.#toleranceS > (leftS > 0 ? this.#evenS(leftS) : this.#targetDurationS);
+    const leftS = this.#leftS(startS);
+    if (leftS === undefined) return isDue && lengthS + this.#toleranceS > this.#targetDurationS;
+    return leftS > this.#latestS && lengthS + this.#toleranceS > this.#evenS(leftS);
   }
 
   /** The length of equal segments that fill the time until the next keyframe, and leave room for a late keyframe. */
