@@ -265,7 +265,7 @@ test('a pause of video beside its audio does not end a segment before a keyframe
   }
 });
 
-test('a pause that delays a keyframe, or in which one is lost, leaves no more than one segment without a keyframe', () => {
+test('a pause that delays a keyframe, or in which one is lost, leaves no more than one segment without a keyframe, and none if it comes in time', () => {
   for (const isDelayed of [false, true]) {
     for (const gop of [30, 60, 66, 72]) {
       for (const paused of [9, 15, 30, 75]) {
@@ -279,7 +279,9 @@ test('a pause that delays a keyframe, or in which one is lost, leaves no more th
           if (mark?.independent === false) dependent.push(at);
         }
         const what = `a pause of ${paused} frames of ${gop}, ${isDelayed ? 'delayed' : 'lost'}, ${dependent.join(' ')}`;
-        assert.ok(dependent.length <= 1, what);
+        // A keyframe that is 0.3 s late comes 2.3 s after the beginning of its segment.
+        const isInTime = isDelayed && gop <= 60 && paused === 9;
+        assert.ok(dependent.length <= (isInTime ? 0 : 1), what);
       }
     }
   }

@@ -82,6 +82,8 @@ export class SegmentMarker {
   #lastLeaderS = 0;
   /** The time between the leader's two newest frames, in seconds. */
   #stepS = 0;
+  /** The shorter of the leader's two newest such times, in seconds. A single pause does not change it. */
+  #usualStepS = 0;
   /** The longest time between two frames of the growing segment, in seconds. */
   #longestStepS = 0;
   readonly #keyframes = new KeyframeMeter();
@@ -213,7 +215,7 @@ export class SegmentMarker {
   #fullS(startS: number): number {
     const leftS = this.#leftS(startS) ?? Number.POSITIVE_INFINITY;
     if (leftS > this.#latestS) return this.#latestS - this.#longestStepS;
-    return Math.max(leftS, this.#latestS - this.#stepS);
+    return Math.max(leftS, this.#latestS - this.#usualStepS);
   }
 
   /** Whether the growing segment ends before this keyframe. */
@@ -256,7 +258,9 @@ export class SegmentMarker {
 
   #note({ keyframe, dts, pts }: Packet, timescale: number): void {
     const atS = dts / timescale;
-    this.#stepS = Math.max(0, atS - this.#lastLeaderS);
+    const stepS = Math.max(0, atS - this.#lastLeaderS);
+    this.#usualStepS = Math.min(stepS, this.#stepS);
+    this.#stepS = stepS;
     this.#longestStepS = Math.max(this.#longestStepS, this.#stepS);
     this.#lastLeaderS = atS;
     this.#keyframes.add(keyframe, atS);
