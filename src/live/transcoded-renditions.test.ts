@@ -8,7 +8,7 @@ import type { RenditionId, SessionEvent } from '#media/session-event.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { asEvent, markAt, OPUS_TRACK, packetAt, VIDEO_TRACK } from '#test/support/tracks.ts';
-import { planRenditions } from '#transcode/rendition-plan.ts';
+import { NO_PLAN, planRenditions } from '#transcode/rendition-plan.ts';
 import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
 import { RenditionSequence } from './rendition-sequence.ts';
@@ -62,8 +62,9 @@ function setUp({
       callbacks = asked.callbacks;
       return {
         setTrack: (track) => {
-          given.push(asked.trust.accepts(track) ? 'video track' : 'refused video track');
-          return planRenditions(profiles, track);
+          const isAccepted = asked.trust.accepts(track);
+          given.push(isAccepted ? 'video track' : 'refused video track');
+          return isAccepted ? planRenditions(profiles, track) : NO_PLAN;
         },
         setAudioTrack: () => given.push('audio track'),
         write: (event) =>
@@ -72,7 +73,7 @@ function setUp({
           ),
         flush: () => {},
         get stats() {
-          return { ...stats, isSourceRefused: asked.trust.isRefused };
+          return stats;
         },
         [Symbol.asyncDispose]: async () => void disposals++,
       };

@@ -10,7 +10,13 @@ import type { Picture } from '#media/picture.ts';
 import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, sameTrack, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import { type LadderPlan, type LeftOutProfile, planRenditions, type RenditionPlan } from '#transcode/rendition-plan.ts';
+import {
+  type LadderPlan,
+  type LeftOutProfile,
+  NO_PLAN,
+  planRenditions,
+  type RenditionPlan,
+} from '#transcode/rendition-plan.ts';
 import { SourceTrust } from '#transcode/source-trust.ts';
 import type { PictureState, Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
@@ -77,7 +83,6 @@ const REFUSALS = {
   },
 } as const;
 
-const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
 const NONE: readonly RenditionId[] = [];
 
 /** Whether there is a transcoder. */
@@ -359,10 +364,8 @@ export class TranscodedRenditions implements AsyncDisposable {
       this.#offer();
       return;
     }
-    const plan = transcoder.setTrack(this.#track);
-    const { isSourceRefused } = transcoder.stats;
-    this.#announce(isSourceRefused ? NO_PLAN : plan);
-    if (!isSourceRefused) this.#options.warnings.clear('transcode_source_refused');
+    this.#announce(transcoder.setTrack(this.#track));
+    if (!this.#trust.isRefused) this.#options.warnings.clear('transcode_source_refused');
     this.#warnOfShed();
   }
 

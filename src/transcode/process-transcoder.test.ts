@@ -119,15 +119,17 @@ interface Options {
   readonly starter?: WorkerStarter;
   readonly clock?: Clock;
   readonly logger?: Logger;
+  readonly trust?: SourceTrust;
 }
 
 function begin(recording: Recording, options: Options = {}) {
   const { patience = {}, memoryMib = 768, starter = forkServer, clock = systemClock, logger = silentLogger } = options;
+  const { trust = new SourceTrust() } = options;
   return new ProcessTranscoder({
     profiles: PROFILES,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
     callbacks: recording,
-    trust: new SourceTrust(),
+    trust,
     forkServer: starter,
     clock,
     logger,
@@ -292,10 +294,11 @@ it('does not blame the source for workers that crash while they start', async ()
     kill: (worker) => forkServer.kill(worker),
     limitMemory: (worker, limitBytes) => forkServer.limitMemory(worker, limitBytes),
   };
-  await using transcoder = begin(recording, { starter, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  const trust = new SourceTrust();
+  await using transcoder = begin(recording, { starter, trust, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
-  await keepSending(transcoder, { pts: 0 }, () => recording.of('small').length > 0 || transcoder.stats.isSourceRefused);
-  assert.equal(transcoder.stats.isSourceRefused, false);
+  await keepSending(transcoder, { pts: 0 }, () => recording.of('small').length > 0 || trust.isRefused);
+  assert.equal(trust.isRefused, false);
   assert.deepEqual(
     recording.restarts.map(({ reason, exit }) => [reason, exit]),
     [1, 2, 3].map(() => ['exited', 'SIGSEGV']),
@@ -304,13 +307,14 @@ it('does not blame the source for workers that crash while they start', async ()
 
 it('refuses a source after two workers that had it crashed', async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  const trust = new SourceTrust();
+  await using transcoder = begin(recording, { trust, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
   for (const restarts of [1, 2]) {
     await running(transcoder);
     process.kill(transcoder.stats.pid!, 'SIGSEGV');
     await until('the crash to be noticed', () => recording.restarts.length === restarts);
-    assert.equal(transcoder.stats.isSourceRefused, restarts === 2);
+    assert.equal(trust.isRefused, restarts === 2);
   }
 });
 
@@ -478,7 +482,8 @@ it('has shed no rendition of a source that it refuses', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
   const patience = { graceMs: 0, firstPauseMs: 1, maxPauseMs: 10 };
-  await using transcoder = begin(recording, { patience, clock });
+  const trust = new SourceTrust();
+  await using transcoder = begin(recording, { patience, clock, trust });
   transcoder.setTrack(clip.track);
   await keepSending(transcoder, { pts: 0 }, () => recording.of('large').length > 0);
   await workedOff(transcoder);
@@ -494,7 +499,7 @@ it('has shed no rendition of a source that it refuses', async (t) => {
     process.kill(transcoder.stats.pid!, 'SIGSEGV');
     await until('the crash to be noticed', () => recording.restarts.length === restarts);
   }
-  assert.deepEqual([transcoder.stats.isSourceRefused, transcoder.stats.shed], [true, []]);
+  assert.deepEqual([trust.isRefused, transcoder.stats.shed], [true, []]);
 });
 
 it('replaces a worker that uses too much memory', async () => {

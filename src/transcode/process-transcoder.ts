@@ -18,7 +18,7 @@ import { Feed } from './feed.ts';
 import type { WorkerStarter } from './fork-server.ts';
 import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
-import { type LadderPlan, planRenditions, type RenditionPlan } from './rendition-plan.ts';
+import { type LadderPlan, NO_PLAN, planRenditions, type RenditionPlan } from './rendition-plan.ts';
 import type { SourceTrust } from './source-trust.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
 import { memoryOf } from './worker-memory.ts';
@@ -160,7 +160,6 @@ export class ProcessTranscoder implements Transcoder {
       state: this.#stateName,
       pid: worker?.pid,
       restarts: this.#restarts,
-      isSourceRefused: this.#trust.isRefused,
       lagMs: this.#feed.lagMs(this.#options.clock.monotonic()),
       shed: this.#notMade,
       droppedPackets: this.#feed.dropped,
@@ -173,12 +172,12 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   setTrack(track: VideoTrack): LadderPlan {
-    const plan = planRenditions(this.#options.profiles, track);
     this.#pump({ all: true });
     this.#feed.reset();
+    if (!this.#trust.accepts(track)) return NO_PLAN;
+    const plan = planRenditions(this.#options.profiles, track);
     const { codec, config, width, height, declaredFrameRate } = track;
     const framesPerSecond = declaredFrameRate ?? USUAL_FRAME_RATE;
-    if (!this.#trust.accepts(track)) return plan;
     const description = { codec, config, width, height, framesPerSecond, renditions: plan.renditions };
     this.#source = { description, declaredFrameRate };
     this.#policy.replaceOrder(largestFirst(plan.renditions));

@@ -55,6 +55,9 @@ export interface LadderPlan {
   readonly leftOut: readonly LeftOutProfile[];
 }
 
+/** The plan for video that is not transcoded. */
+export const NO_PLAN: LadderPlan = { renditions: [], leftOut: [] };
+
 /**
  * Plans the renditions of a source.
  *

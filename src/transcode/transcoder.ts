@@ -93,8 +93,6 @@ export interface TranscoderStats {
   readonly state: 'starting' | 'running' | 'pausing' | 'refused' | 'ended';
   readonly pid: number | undefined;
   readonly restarts: number;
-  /** Whether the video has ended two workers and is no longer transcoded. */
-  readonly isSourceRefused: boolean;
   /** The age of the oldest unprocessed packet, in ms. */
   readonly lagMs: number;
   /** The shed renditions. A restored one is among them until the first packet of a segment that it is made of, of whatever rendition. */
@@ -122,7 +120,7 @@ export interface TranscoderStats {
 export interface Transcoder extends AsyncDisposable {
   /**
    * Begins or changes the video track. Everything sent before is finished first. The next packet is a keyframe.
-   * @returns the renditions that are made, and the profiles that are left out with the reasons
+   * @returns the renditions that are made, and the profiles that are left out with the reasons; neither for video that is refused
    */
   setTrack(track: VideoTrack): LadderPlan;
   /** Transcodes audio of this track to AAC, from the next audio packet on. */

@@ -42,6 +42,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   const warnings: TranscoderWarningCode[] = [];
   const made = { packets: 0, audio: 0 };
   const nothing = () => {};
+  const trust = new SourceTrust();
   const transcoder = new ProcessTranscoder({
     profiles,
     settings: { preset: 'ultrafast', threads: 1, memoryMib },
@@ -59,7 +60,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
       onWarning: ({ code }) => void warnings.push(code),
       onRestart: (restart) => void restarts.push(restart),
     },
-    trust: new SourceTrust(),
+    trust,
     forkServer,
     clock: systemClock,
     logger: silentLogger,
@@ -72,6 +73,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
   }, 2);
   return {
     transcoder,
+    trust,
     restarts,
     warnings,
     made,
@@ -100,7 +102,7 @@ describe('a worker that receives in-band parameter sets of 16000x16000', {
     it(`decodes no such frame of ${codec}, allocates no memory for it, and continues with good video`, async () => {
       const { config, units } = oversizedUnits(codec, 16_000, 16_000);
       await using world = setUp(512);
-      const { transcoder, made, restarts, peak } = world;
+      const { transcoder, trust, made, restarts, peak } = world;
       const clip = makeClip({ frames: 10, gop: 10 });
       transcoder.setTrack({ ...clip.track, codec, config });
       await world.running();
@@ -116,7 +118,7 @@ describe('a worker that receives in-band parameter sets of 16000x16000', {
         transcoder.write(asEvent(packet));
       transcoder.flush();
       await until('good frames', () => made.packets === clip.packets.length);
-      assert.ok(restarts.length <= 1 && !transcoder.stats.isSourceRefused);
+      assert.ok(restarts.length <= 1 && !trust.isRefused);
       assert.ok(peak.bytes > 0 && peak.bytes < 300 * MIB, `the worker had ${Math.round(peak.bytes / MIB)} MiB`);
     });
   }
@@ -127,7 +129,7 @@ it(
   NEEDS_PRLIMIT,
   async () => {
     await using world = setUp(256, [...LARGE, SMALL]);
-    const { transcoder, restarts, warnings, peak, made } = world;
+    const { transcoder, trust, restarts, warnings, peak, made } = world;
     const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
     const small = makeClip({ frames: 10, gop: 10 });
     transcoder.setTrack(huge.track);
@@ -139,7 +141,7 @@ it(
     };
     await until('the source to be refused', () => {
       if (transcoder.stats.state === 'running' && transcoder.stats.lagMs === 0) send();
-      return transcoder.stats.isSourceRefused;
+      return trust.isRefused;
     });
     assert.equal(transcoder.stats.state, 'refused');
     assert.deepEqual(
@@ -164,13 +166,13 @@ it(
       transcoder.write(asEvent(packet));
     transcoder.flush();
     await until('frames of another size', () => made.packets === small.packets.length);
-    assert.deepEqual([transcoder.stats.isSourceRefused, restarts.length], [false, 2]);
+    assert.deepEqual([trust.isRefused, restarts.length], [false, 2]);
   },
 );
 
 it('audio is transcoded even when the video of its session is refused', NEEDS_PRLIMIT, async () => {
   await using world = setUp(256, [...LARGE, SMALL]);
-  const { transcoder, made } = world;
+  const { transcoder, trust, made } = world;
   const huge = makeClip({ width: 4096, height: 2304, frames: 8, gop: 8, bFrames: 3 });
   const audio = makeAudioClip({ seconds: 2 });
   transcoder.setTrack(huge.track);
@@ -182,14 +184,14 @@ it('audio is transcoded even when the video of its session is refused', NEEDS_PR
         transcoder.write(asEvent(packet));
       at += ONE_GROUP;
     }
-    return transcoder.stats.isSourceRefused;
+    return trust.isRefused;
   });
   await world.running();
   const before = made.audio;
   for (const packet of audio.packets) transcoder.write(asEvent(packet));
   for (const packet of huge.packets) transcoder.write(asEvent(packet));
   await until('audio', () => made.audio > before + 50);
-  assert.ok(transcoder.stats.isSourceRefused);
+  assert.ok(trust.isRefused);
 });
 
 it('a source of 4096x2304 and renditions of 1080p and below fit into the default limit', NEEDS_PRLIMIT, async () => {
