@@ -349,6 +349,7 @@ it('replaces a worker that hangs', async (t) => {
   assert.equal(isThere(pid), true);
   pass(200);
   await until('the worker to be gone', () => !isThere(pid));
+  await recording.restarted;
   assert.equal(recording.restarts.at(-1)?.reason, 'hung');
   const before = recording.of('large').length;
   await keepSending(transcoder, at, () => recording.of('large').length > before);
