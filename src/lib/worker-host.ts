@@ -19,7 +19,10 @@ export interface WorkerHostOptions<Message> extends Pick<WorkerOptions, 'workerD
   readonly onLost: (reason: string) => void;
 }
 
-/** Starts a thread with the first message to it, and with the next one after it died. It has no environment and no options of the process. */
+/**
+ * Starts a thread with the first message to it, and with the next one after it died. The thread has a {@link bareEnvironment}, and no options
+ * of the process.
+ */
 export class WorkerHost<Message> {
   readonly #options: WorkerHostOptions<Message>;
   #worker: Worker | undefined;
@@ -28,7 +31,10 @@ export class WorkerHost<Message> {
     this.#options = options;
   }
 
-  /** Posts a message to the thread. When the system has no thread left, it is lost at once. */
+  /**
+   * Posts a message to the thread, which is started if necessary. A thread that cannot be started, or cannot take the message, counts as lost:
+   * `onLost` is called before this returns.
+   */
   post(message: unknown, transferred: readonly Transferable[] = []): void {
     try {
       this.#worker ??= this.#start();

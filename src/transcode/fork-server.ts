@@ -113,7 +113,7 @@ export class ForkServer implements Disposable {
   #open(): void {
     if (this.#isDisposed) throw new Error('The fork server has been disposed.');
     if (this.#child !== undefined) return;
-    // Neither its arguments nor its environment hold any data.
+    // Neither its arguments nor its environment hold any settings or secrets.
     const env = bareEnvironment();
     const child = fork(FILE, { execArgv: FLAGS, stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env });
     child.on('message', (message: FromForkServer, connection: Socket | undefined) =>

@@ -31,8 +31,8 @@ type State =
   | { readonly type: 'ended' };
 
 /**
- * A worker from its start to its end. Its job is sent over the connection, and its arguments and environment hold no data. It stays in
- * the server's session, because Linux divides cores among sessions first, and a low priority counts only within one (sched(7), "The
+ * A worker from its start to its end. Its job is sent over the connection, and its arguments and environment hold no settings or secrets. It
+ * stays in the server's session, because Linux divides cores among sessions first, and a low priority counts only within one (sched(7), "The
  * autogroup feature").
  */
 export class WorkerProcess {
