@@ -66,12 +66,9 @@ it('sheds as many of other renditions as were shed before, but never the last', 
 it('sheds no other rendition in place of one that is left out, and makes the last that remains', () => {
   const policy = new OverloadPolicy(['a', 'b', 'c', 'd']);
   run(policy, 1500, 0, 1000);
-  policy.leaveOut('a');
-  assert.deepEqual(policy.shed, ['b']);
-  policy.leaveOut('d');
-  assert.deepEqual(policy.shed, ['b']);
-  policy.leaveOut('c');
-  assert.deepEqual(policy.shed, []);
+  assert.deepEqual([policy.leaveOut('a'), policy.shed], [undefined, ['b']]);
+  assert.deepEqual([policy.leaveOut('d'), policy.shed], [undefined, ['b']]);
+  assert.deepEqual([policy.leaveOut('c'), policy.shed], ['b', []]);
   assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
 });
 

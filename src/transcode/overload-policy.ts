@@ -53,10 +53,15 @@ export class OverloadPolicy {
     this.#shed = order.slice(0, Math.min(this.#shed.length, Math.max(0, order.length - 1)));
   }
 
-  /** Takes out a rendition that is not made any more. The others stay as they are, except that the last one is not shed. */
-  leaveOut(renditionId: string): void {
+  /**
+   * Takes out a rendition that is not made any more. The others stay as they are, except that the last one is not shed.
+   * @returns the last one, if it was shed until now
+   */
+  leaveOut(renditionId: string): string | undefined {
     this.#order = this.#order.filter((id) => id !== renditionId);
-    this.#shed = this.#shed.filter((id) => id !== renditionId).slice(0, Math.max(0, this.#order.length - 1));
+    const shed = this.#shed.filter((id) => id !== renditionId);
+    this.#shed = shed.slice(0, Math.max(0, this.#order.length - 1));
+    return shed[this.#shed.length];
   }
 
   /** Decides what to do now. Called several times a second. */

@@ -453,12 +453,17 @@ export class ProcessTranscoder implements Transcoder {
       }
       case 'restore': {
         const { renditionId } = action;
-        this.#sendActive();
-        this.#restored.set(renditionId, this.#results.sentOrdinal);
+        this.#restore(renditionId);
         logger.warn({ code: 'transcode_rendition_restored', renditionId, lagMs }, 'rendition restored');
         break;
       }
     }
+  }
+
+  /** Asks the worker for a rendition that is not shed any more. It begins with a segment of which no packet was sent yet. */
+  #restore(renditionId: RenditionId): void {
+    this.#sendActive();
+    this.#restored.set(renditionId, this.#results.sentOrdinal);
   }
 
   /** The renditions that are shed, or restored but not made yet. */
@@ -480,13 +485,10 @@ export class ProcessTranscoder implements Transcoder {
     const renditionId = this.#results.failed(rendition);
     if (renditionId === undefined || this.#failed.has(renditionId)) return;
     this.#failed.add(renditionId);
-    const before = this.#policy.shed;
-    this.#policy.leaveOut(renditionId);
     this.#restored.delete(renditionId);
     // The last rendition is never shed. If it fails, the next one takes its place.
-    const restored = before.filter((id) => id !== renditionId && !this.#policy.shed.includes(id));
-    for (const id of restored) this.#restored.set(id, this.#results.sentOrdinal);
-    if (restored.length > 0) this.#sendActive();
+    const restoredId = this.#policy.leaveOut(renditionId);
+    if (restoredId !== undefined) this.#restore(restoredId);
     const code = 'transcode_rendition_failed';
     this.#options.callbacks.onMissing(renditionId, 'lost'); // and those of a rendition for which it stands in
     this.#options.callbacks.onWarning({ code, renditionId });
@@ -532,12 +534,15 @@ export class ProcessTranscoder implements Transcoder {
 
   /** Stops transcoding the video, and continues with the audio. */
   #forgetSource(): void {
-    const code = 'transcode_source_refused';
     this.#source = undefined;
     this.#feed.reset();
     this.#policy.replaceOrder([]);
     this.#restored.clear();
-    this.#options.logger.warn({ code }, 'video is no longer transcoded, because two workers failed with it');
+    this.#failed.clear();
+    this.#options.logger.warn(
+      { code: 'transcode_source_refused' },
+      'video is no longer transcoded, because two workers failed with it',
+    );
   }
 }
 
