@@ -13,7 +13,7 @@ it('gives a worker that prepares its time once more, and no more than that', asy
   for (let round = 0; round < 2; round += 1) {
     t.mock.timers.tick(9000);
     workers.say({ type: 'preparing' });
-    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    await workers.settled();
   }
   assert.equal(workers.kills, 0);
   t.mock.timers.tick(1000);

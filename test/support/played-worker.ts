@@ -47,6 +47,11 @@ export class PlayedWorkers implements WorkerStarter {
     this.#sides[0]?.write(Buffer.concat(messages.flatMap(encodeFromWorker)));
   }
 
+  /** Waits until what was said has been read. */
+  async settled(): Promise<void> {
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  }
+
   /** Waits until the worker was sent messages of a type. @returns the first of them */
   async hears<Type extends ToWorker['type']>(type: Type): Promise<ToWorker & { readonly type: Type }> {
     const isOfType = (message: ToWorker): message is ToWorker & { readonly type: Type } => message.type === type;
