@@ -13,7 +13,6 @@ export class ScaledFrames implements Disposable {
   readonly #toneMapper: ToneMapper;
   /** The decoded frame, or its version in standard range, and then the scaled frames. Each of these was made from the one before it. */
   #frames: [Frame, ...Frame[]] | undefined;
-  #isStandardRange = false;
 
   /**
    * @param size the size of mapped frames: that of the largest frame that is needed
@@ -26,7 +25,6 @@ export class ScaledFrames implements Disposable {
   /** Begins with a new decoded frame, and forgets all earlier frames. */
   begin(decoded: Frame): void {
     this.#frames = [decoded];
-    this.#isStandardRange = false;
   }
 
   /** Adds a smaller frame, made from {@link smallest}. */
@@ -61,8 +59,7 @@ export class ScaledFrames implements Disposable {
 
   #inStandardRange(): readonly [Frame, ...Frame[]] {
     const frames = this.#present;
-    if (!this.#isStandardRange && isHighRange(frames[0])) frames[0] = this.#toneMapper.map(frames[0]);
-    this.#isStandardRange = true;
+    if (isHighRange(frames[0])) frames[0] = this.#toneMapper.map(frames[0]);
     return frames;
   }
 }
