@@ -5,7 +5,7 @@ import type { AudioPacket, AudioSourceDescription } from '#transcode/worker-mess
 import { AudioBlocks, type Planes } from './audio-blocks.ts';
 import { AudioDecoder, outputChannels } from './audio-decoder.ts';
 import { AudioEncoder, BLOCK_SAMPLES } from './audio-encoder.ts';
-import { isEncoderRefusal } from './av.ts';
+import { isFfmpegRefusal } from './av.ts';
 
 /** The receivers of the AAC. */
 export interface AudioOutput {
@@ -82,7 +82,7 @@ export class AudioTranscoder implements Disposable {
       this.#encoder ??= this.#open(format);
       this.#encoder.encode(planes, pts);
     } catch (error) {
-      if (!isEncoderRefusal(error)) throw error;
+      if (!isFfmpegRefusal(error)) throw error;
       this.#errors += 1;
       this.#finishEncoder();
     }

@@ -27,7 +27,7 @@ export function isOutOfMemory(error: unknown): boolean {
 }
 
 /** Whether FFmpeg refused something, other than for lack of memory. */
-export function isEncoderRefusal(error: unknown): boolean {
+export function isFfmpegRefusal(error: unknown): boolean {
   return error instanceof FFmpegError && !isOutOfMemory(error);
 }
 

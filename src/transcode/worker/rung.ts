@@ -5,7 +5,7 @@ import type { Frame } from 'node-av/lib';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
-import { isEncoderRefusal } from './av.ts';
+import { isFfmpegRefusal } from './av.ts';
 import { FrameGate } from './frame-gate.ts';
 import type { ScaledFrames } from './scaled-frames.ts';
 import { Scaler } from './scaler.ts';
@@ -80,7 +80,7 @@ export class Rung implements Disposable {
       if (marked) this.#starts.push(pts);
       this.#encoder.encode(scaled, pts, verdict);
     } catch (error) {
-      if (!isEncoderRefusal(error)) throw error;
+      if (!isFfmpegRefusal(error)) throw error;
       this.#hasFailed = true;
       this.#closeEncoder();
       this.#options.onFailed();
