@@ -17,6 +17,7 @@ import {
   planRenditions,
   type RenditionPlan,
 } from '#transcode/rendition-plan.ts';
+import { areaOf } from '#transcode/size.ts';
 import { SourceTrust } from '#transcode/source-trust.ts';
 import type { PictureState, Transcoder, TranscoderCallbacks, TranscoderWarning } from '#transcode/transcoder.ts';
 import type { TranscodeRefusal, TranscodeRequest } from '#transcode/transcoder-pool.ts';
@@ -454,7 +455,6 @@ export class TranscodedRenditions implements AsyncDisposable {
   #wantedOf(id: RenditionId, shed: readonly RenditionId[]): RenditionId {
     if (!shed.includes(id)) return id;
     const { renditions } = this.#plan;
-    const areaOf = (each: RenditionPlan) => each.width * each.height;
     const limit = renditions.find((each) => each.id === id);
     let best: RenditionPlan | undefined;
     for (const each of renditions) {

@@ -19,6 +19,7 @@ import type { WorkerStarter } from './fork-server.ts';
 import { FramingError } from './framing.ts';
 import { OverloadPolicy } from './overload-policy.ts';
 import { type LadderPlan, NO_PLAN, planRenditions, type RenditionPlan } from './rendition-plan.ts';
+import { areaOf } from './size.ts';
 import type { SourceTrust } from './source-trust.ts';
 import type { Transcoder, TranscoderCallbacks, TranscoderStats } from './transcoder.ts';
 import { memoryOf } from './worker-memory.ts';
@@ -547,5 +548,5 @@ export class ProcessTranscoder implements Transcoder {
 }
 
 function largestFirst(renditions: readonly RenditionPlan[]): readonly string[] {
-  return renditions.toSorted((a, b) => b.width * b.height - a.width * a.height).map(({ id }) => id);
+  return renditions.toSorted((a, b) => areaOf(b) - areaOf(a)).map(({ id }) => id);
 }

@@ -5,6 +5,7 @@ import type { H264_PROFILES, Profile } from '#domain/profile.ts';
 import type { RenditionId } from '#media/session-event.ts';
 import type { VideoTrack } from '#media/track.ts';
 import { renditionIdOf } from './rendition-id.ts';
+import type { Size } from './size.ts';
 
 /** The size of the encoder's VBV buffer, as seconds of the rendition's bitrate. */
 const VBV_SECONDS = 1;
@@ -89,11 +90,6 @@ function plan(profile: Profile, id: RenditionId, size: Size): RenditionPlan {
     keyframes: keyframeRule(profile.gop),
     h264Profile: profile.profile ?? 'H264High',
   };
-}
-
-interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 /** Undefined when the frame would have to be enlarged to fill the box. */

@@ -1,6 +1,7 @@
 /**
  * Decides when a source that ends its workers is refused. Pure: no I/O, no clock.
  */
+import type { Size } from './size.ts';
 import type { RestartReason } from './transcoder.ts';
 
 /** The number of lost workers after which a source is refused. */
@@ -9,12 +10,6 @@ const MAX_LOSSES = 2;
 const EARLY_MS = 10_000;
 /** The signals of crashes. All other signals are sent by another process. */
 const CRASHES: ReadonlySet<number | string> = new Set(['SIGSEGV', 'SIGABRT', 'SIGBUS', 'SIGILL', 'SIGFPE', 'SIGTRAP']);
-
-/** A size in pixels, as displayed. */
-interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** How a worker was lost. */
 export interface Loss {

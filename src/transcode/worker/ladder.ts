@@ -10,13 +10,13 @@ import type { HeldEvent } from '#media/session-event.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import { ENCODERS } from '#transcode/encoders.ts';
 import { type SegmentStart, withEvent } from '#transcode/segment-start.ts';
+import { areaOf, type Size } from '#transcode/size.ts';
 import type { PictureState } from '#transcode/transcoder.ts';
 import type { Job, SourceDescription } from '#transcode/worker-messages.ts';
 import { Photographer, pictureSize } from './photographer.ts';
 import { PictureWatch } from './picture-watch.ts';
 import { Rung, type RungFrame } from './rung.ts';
 import { ScaledFrames } from './scaled-frames.ts';
-import type { Size } from './scaling-step.ts';
 import { VideoDecoder } from './video-decoder.ts';
 
 /** The number of segment starts that the decoder may hold for reordering. H.264 reorders at most 16 frames. */
@@ -236,9 +236,5 @@ export class Ladder implements Disposable {
 
 /** The size of the largest rendition, or of the larger picture where only pictures are made. */
 function largestSize(source: SourceDescription): Size {
-  const [first, ...others] = source.renditions;
-  if (first === undefined) return pictureSize('poster', source);
-  return others.reduce((largest, plan) => (areaOf(plan) > areaOf(largest) ? plan : largest), first);
+  return source.renditions.toSorted((a, b) => areaOf(b) - areaOf(a))[0] ?? pictureSize('poster', source);
 }
-
-const areaOf = ({ width, height }: Size): number => width * height;

@@ -5,10 +5,10 @@ import { AV_CODEC_ID_MJPEG, AV_PIX_FMT_YUV420P, AVCOL_RANGE_JPEG } from 'node-av
 import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from 'node-av/lib';
 import { type PictureKind, TILE } from '#media/picture.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
+import type { Size } from '#transcode/size.ts';
 import { emptyFrame, setOptions } from './av.ts';
 import type { ScaledFrames } from './scaled-frames.ts';
 import { Scaler } from './scaler.ts';
-import type { Size } from './scaling-step.ts';
 
 /** How pictures of a kind are made. */
 interface PictureStyle {

@@ -2,7 +2,7 @@
  * One frame of the video in all sizes to which it has been scaled.
  */
 import type { Frame } from 'node-av/lib';
-import type { Size } from './scaling-step.ts';
+import type { Size } from '#transcode/size.ts';
 import { isHighRange, ToneMapper } from './tone-mapper.ts';
 
 /**

@@ -3,7 +3,8 @@
  */
 import { AV_PIX_FMT_YUV420P, AVCOL_RANGE_JPEG } from 'node-av/constants';
 import type { Frame } from 'node-av/lib';
-import { matrixOf, ScalingStep, type Size, simplify } from './scaling-step.ts';
+import type { Size } from '#transcode/size.ts';
+import { matrixOf, ScalingStep, simplify } from './scaling-step.ts';
 
 /** The output of a scaler. */
 export interface ScalerOptions extends Size {

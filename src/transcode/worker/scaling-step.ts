@@ -12,13 +12,8 @@ import {
   AVCOL_TRC_UNSPECIFIED,
 } from 'node-av/constants';
 import { FFmpegError, type Frame, SoftwareScaleContext } from 'node-av/lib';
+import type { Size } from '#transcode/size.ts';
 import { emptyFrame, setOptions } from './av.ts';
-
-/** A size in pixels. */
-export interface Size {
-  readonly width: number;
-  readonly height: number;
-}
 
 /** The properties that define what the numbers of a frame mean. */
 export type Colours = Pick<Frame, 'colorRange' | 'colorSpace' | 'colorPrimaries' | 'colorTrc'>;

@@ -11,7 +11,8 @@ import {
   AVCOL_TRC_SMPTE2084,
 } from 'node-av/constants';
 import type { Frame } from 'node-av/lib';
-import { type Colours, matrixOf, ScalingStep, type Size, simplify } from './scaling-step.ts';
+import type { Size } from '#transcode/size.ts';
+import { type Colours, matrixOf, ScalingStep, simplify } from './scaling-step.ts';
 
 /** The colours of the output. */
 const SDR = { colorSpace: AVCOL_SPC_BT709, colorPrimaries: AVCOL_PRI_BT709, colorTrc: AVCOL_TRC_BT709 } as const;

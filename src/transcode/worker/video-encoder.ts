@@ -14,9 +14,9 @@ import { Codec, CodecContext, FFmpegError, type Frame, Packet, Rational } from '
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { EncoderDescription, EncoderSettings } from '#transcode/encoder.ts';
 import type { RenditionPlan } from '#transcode/rendition-plan.ts';
+import type { Size } from '#transcode/size.ts';
 import { emptyFrame, setOptions } from './av.ts';
 import type { FrameVerdict } from './frame-gate.ts';
-import type { Size } from './scaling-step.ts';
 
 /** An encoded frame. Times are in ticks. */
 export interface EncodedFrame {
