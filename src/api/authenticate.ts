@@ -8,7 +8,7 @@ import type { ApiKeyId, BrowserSessionId, StreamId, UserId, WebhookId } from '#d
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey } from '#domain/user.ts';
-import { once, type Soon } from '#lib/soon.ts';
+import { type Soon, whenKnown } from '#lib/soon.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import type { Scope } from '#store/page.ts';
 import { AccessJudge } from './access.ts';
@@ -87,10 +87,10 @@ export function createAuthenticate(options: AuthenticateOptions): onRequestHookH
   /** Finds whom the key of a request stands for. @throws {MillraceError} `unauthenticated`, `too_many_attempts` */
   const find = (request: FastifyRequest): Soon<Credential> => {
     const presented = presentedKeys.of(request);
-    if (tokens.issued(presented)) return once(findCredential(presented), mustBeValid);
+    if (tokens.issued(presented)) return whenKnown(findCredential(presented), mustBeValid);
     const { ip } = request;
     if (!knownGood.has(presented, ip)) return attempt(presented, ip);
-    return once(findCredential(presented), (found) => {
+    return whenKnown(findCredential(presented), (found) => {
       if (found === undefined) {
         throttle.failed(ip);
         knownGood.delete(presented, ip);

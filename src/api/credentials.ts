@@ -6,7 +6,7 @@ import type { ApiKeyId, BrowserSessionId } from '#domain/ids.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { ApiKey, User } from '#domain/user.ts';
 import type { Clock } from '#lib/clock.ts';
-import { once, type Soon } from '#lib/soon.ts';
+import { type Soon, whenKnown } from '#lib/soon.ts';
 import type { Store } from '#store/store.ts';
 
 /** Whom a valid credential stands for, and what it may be used for. */
@@ -55,7 +55,10 @@ export function createFindCredential({
   return (presented, stranger) =>
     tokens.issued(presented)
       ? ofToken(presented)
-      : once(store.apiKeys.byHash(presented.hash(), stranger), (found) => found && credentialOf(found.key, found.user));
+      : whenKnown(
+          store.apiKeys.byHash(presented.hash(), stranger),
+          (found) => found && credentialOf(found.key, found.user),
+        );
 }
 
 const credentialOf = (key: ApiKey, user: User, sessionId?: BrowserSessionId): Credential => ({

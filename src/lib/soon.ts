@@ -7,6 +7,6 @@
 export type Soon<Value> = Value | Promise<Value>;
 
 /** Uses a value at once if it is known, and otherwise as soon as it is. */
-export function once<Value, Result>(value: Soon<Value>, use: (value: Value) => Soon<Result>): Soon<Result> {
+export function whenKnown<Value, Result>(value: Soon<Value>, use: (value: Value) => Soon<Result>): Soon<Result> {
   return value instanceof Promise ? value.then(use) : use(value);
 }

@@ -11,7 +11,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { StreamSchema } from '#api/schemas/stream.ts';
 import { MillraceError } from '#domain/errors.ts';
 import { isUuid, type SessionId, type StreamId } from '#domain/ids.ts';
-import { once } from '#lib/soon.ts';
+import { whenKnown } from '#lib/soon.ts';
 
 const schema = {
   operationId: 'getStream',
@@ -34,7 +34,7 @@ export const getStream: ApiRoute = (api, { authenticate, store, live }) => {
   };
   api.get('/stream/:id', { schema, onRequest: authenticate }, ({ params: { id }, caller }, reply) => {
     if (!isUuid(id)) throw notFound();
-    return once(store.streams.get(id as StreamId, caller.scope), (stream) => {
+    return whenKnown(store.streams.get(id as StreamId, caller.scope), (stream) => {
       if (stream === undefined) return sessionWithId(id as SessionId, caller);
       void reply.type('application/json; charset=utf-8').send(streamJson(stream, caller, live));
       return undefined;

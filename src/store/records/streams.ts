@@ -5,7 +5,7 @@ import { MillraceError } from '#domain/errors.ts';
 import type { EventType } from '#domain/events.ts';
 import { newEventId, type StreamId, type UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
-import { once } from '#lib/soon.ts';
+import { whenKnown } from '#lib/soon.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import { RECORDINGS_KEPT_MS } from '#store/asset-store.ts';
 import type { Engine, Query } from '#store/engine.ts';
@@ -72,7 +72,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       }),
 
     get: (id, scope) =>
-      once(runner.cachedOne(streams.get({ id }), streamOfRow), (stream) =>
+      whenKnown(runner.cachedOne(streams.get({ id }), streamOfRow), (stream) =>
         stream !== undefined && isInScope(scope, stream.userId) ? stream : undefined,
       ),
 
