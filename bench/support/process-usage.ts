@@ -2,32 +2,10 @@
  * What a process uses, as the kernel counts it (Linux only).
  */
 import { readdirSync, readFileSync } from 'node:fs';
-
-/** The kernel counts CPU time in hundredths of a second, whatever its own tick is. */
-const MS_PER_TICK = 10;
-
-/** The parts of proc_pid_stat(5) that are used here. */
-interface Stat {
-  readonly parent: number;
-  /** CPU time of all its threads, in milliseconds. */
-  readonly cpuMs: number;
-  /** CPU time of its children that have ended and of theirs, in milliseconds. */
-  readonly endedChildrenMs: number;
-}
-
-function statOf(pid: number | string): Stat {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The second field is the program's name and may hold blanks: the others are counted from its end.
-  const fields = stat
-    .slice(stat.lastIndexOf(')') + 2)
-    .split(' ')
-    .map(Number);
-  const ms = (first: number) => (fields[first]! + fields[first + 1]!) * MS_PER_TICK;
-  return { parent: fields[1]!, cpuMs: ms(11), endedChildrenMs: ms(13) };
-}
+import { KERNEL_TICK_MS, type ProcessStat, processStat } from '../../test/support/process-stat.ts';
 
 /** CPU time of all threads of a process since it started, in milliseconds with a grain of 10. */
-export const cpuMs = (pid: number): number => statOf(pid).cpuMs;
+export const cpuMs = (pid: number): number => processStat(pid)!.cpuMs;
 
 /** CPU time of a process and of all that it started, directly or not, in milliseconds with a grain of 10. */
 export function treeCpuMs(root: number): number {
@@ -39,16 +17,13 @@ export function cpuMsInTree(root: number): ReadonlyMap<number, number> {
   return new Map([...treeOf(root)].map(([pid, each]) => [pid, each.cpuMs]));
 }
 
-function treeOf(root: number): ReadonlyMap<number, Stat> {
-  const stats = new Map<number, Stat>();
+function treeOf(root: number): ReadonlyMap<number, ProcessStat> {
+  const stats = new Map<number, ProcessStat>();
   for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
     // What a process has started has a higher pid, until pids begin anew.
-    if (!(Number(name) >= root)) continue;
-    try {
-      stats.set(Number(name), statOf(name));
-    } catch {
-      // It has ended meanwhile.
-    }
+    const stat = pid >= root ? processStat(pid) : undefined;
+    if (stat !== undefined) stats.set(pid, stat);
   }
   const isInTree = (pid: number): boolean => pid === root || (stats.has(pid) && isInTree(stats.get(pid)!.parent));
   return new Map([...stats].filter(([pid]) => isInTree(pid)));
@@ -72,5 +47,5 @@ export function machineCpu(): { readonly busyMs: number; readonly stolenMs: numb
   // proc_stat(5), first line: user, nice, system, idle, iowait, irq, softirq, steal. Interrupts belong to no program.
   const ticks = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9).slice(1).map(Number);
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = ticks;
-  return { busyMs: (user + nice + system) * MS_PER_TICK, stolenMs: steal * MS_PER_TICK };
+  return { busyMs: (user + nice + system) * KERNEL_TICK_MS, stolenMs: steal * KERNEL_TICK_MS };
 }

@@ -14,6 +14,7 @@ import type { AudioTrack, VideoTrack } from '#media/track.ts';
 import { type Logger, silentLogger } from '#telemetry/logger.ts';
 import { hearBeeps, makeAudioClip } from '#test/support/audio-clip.ts';
 import { later, makeClip, marked, show } from '#test/support/clip.ts';
+import { processStat } from '#test/support/process-stat.ts';
 import { asEvent, markAt } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer, type WorkerStarter } from './fork-server.ts';
@@ -325,7 +326,7 @@ it('has a worker of lower priority, which ignores the signals of a terminal', as
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('small').length > 0);
   const pid = transcoder.stats.pid!;
-  assert.equal(sessionOf(pid), sessionOf(process.pid), 'priorities count only within a session');
+  assert.equal(processStat(pid)?.session, processStat(process.pid)!.session, 'priorities count only within a session');
   assert.ok(getPriority(pid) > getPriority());
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.kill(pid, signal);
@@ -659,10 +660,4 @@ function isThere(pid: number): boolean {
   } catch {
     return false;
   }
-}
-
-/** See proc_pid_stat(5). The name in parentheses may hold anything. After it come state, parent, group and session. */
-function sessionOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[3]);
 }

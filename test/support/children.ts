@@ -2,18 +2,17 @@
  * Child processes as the kernel lists them (Linux only).
  */
 import { readdirSync, readFileSync } from 'node:fs';
+import { type ProcessStat, processStat } from './process-stat.ts';
 
 /** A process whose parent is known. */
-export interface ChildOf {
+export interface ChildOf extends Pick<ProcessStat, 'state'> {
   readonly pid: number;
-  /** The kernel's letter: `Z` is a zombie, `T` is stopped (proc_pid_stat(5)). */
-  readonly state: string;
 }
 
 /** The children of a process, including zombies, which have ended and were not reaped. */
 export function childrenOf(parent: number): readonly ChildOf[] {
   return readdirSync('/proc').flatMap((name) => {
-    const child = /^\d+$/.test(name) ? readStat(name) : undefined;
+    const child = /^\d+$/.test(name) ? processStat(Number(name)) : undefined;
     return child?.parent === parent ? [{ pid: Number(name), state: child.state }] : [];
   });
 }
@@ -30,7 +29,7 @@ export function forkServersOf(parent: number): readonly ChildOf[] {
 
 /** Whether a process exists and is not a zombie. */
 export function isRunning(pid: number): boolean {
-  return !['Z', 'X', undefined].includes(readStat(`${pid}`)?.state);
+  return !['Z', 'X', undefined].includes(processStat(pid)?.state);
 }
 
 function isForkServer(pid: number): boolean {
@@ -38,16 +37,5 @@ function isForkServer(pid: number): boolean {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('/fork-server/main.');
   } catch {
     return false; // the process has ended
-  }
-}
-
-function readStat(name: string): { readonly state: string; readonly parent: number } | undefined {
-  try {
-    const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
-    // The second field is the program's name in parentheses, which may contain spaces: count the fields after it.
-    const [state = '', parent] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { state, parent: Number(parent) };
-  } catch {
-    return undefined; // the process has ended since it was listed
   }
 }
