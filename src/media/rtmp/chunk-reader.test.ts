@@ -28,8 +28,20 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
+/** The messages, read in one slice, and in two for each place where the bytes can be divided. */
+function readCutAnywhere(bytes: Buffer): Message[][] {
+  return Array.from(bytes.keys(), (place) => readAll(cut(bytes, [place])));
+}
+
 function hex(text: string): Buffer {
   return Buffer.from(text.replaceAll(' ', ''), 'hex');
+}
+
+const BODY = Buffer.alloc(300, 9);
+
+/** The chunks of a message of 300 bytes, the first of which has one header, and all others the next one. */
+function inChunks(first: string, next = 'c4'): Buffer[] {
+  return [hex(first), BODY.subarray(0, 128), hex(next), BODY.subarray(128, 256), hex(next), BODY.subarray(256)];
 }
 
 const timestamp = fc.oneof(
@@ -137,10 +149,9 @@ describe('chunks', () => {
         '84 000015 af06', // audio at 106
       ].join(' '),
     );
-    const whole = Buffer.from(bytes);
-    for (let place = 0; place < whole.length; place += 1) {
+    for (const messages of readCutAnywhere(bytes)) {
       assert.deepEqual(
-        readAll(cut(whole, [place])).map(({ type, timestamp: at }) => [type, at]),
+        messages.map(({ type, timestamp: at }) => [type, at]),
         [
           [9, 0],
           [8, 5],
@@ -158,23 +169,17 @@ describe('chunks', () => {
   });
 
   it('without a header inside a message do not change the time of the message, whatever comes between them', () => {
-    const body = Buffer.alloc(300, 1);
     const bytes = [
       hex('04 000000 000001 09 01000000 aa   05 000000 000001 08 01000000 bb'),
       hex('44 000021 00012c 09'),
-      body.subarray(0, 128),
+      BODY.subarray(0, 128),
       hex('45 000015 000001 08 bb'),
       hex('c4'),
-      body.subarray(128, 256),
+      BODY.subarray(128, 256),
       hex('c5 bb'),
       hex('c4'),
-      body.subarray(256),
-      hex('84 000021'),
-      body.subarray(0, 128),
-      hex('c4'),
-      body.subarray(128, 256),
-      hex('c4'),
-      body.subarray(256),
+      BODY.subarray(256),
+      ...inChunks('84 000021'),
     ];
     assert.deepEqual(
       readAll(bytes).map(({ type, timestamp: at }) => [type, at]),
@@ -199,31 +204,13 @@ describe('chunks', () => {
     ['leave it out', ''],
   ] as const) {
     it(`with extended timestamps are read when continuations ${encoder}`, () => {
-      const body = Buffer.alloc(300, 9);
-      const next = hex(`c4 ${repeat}`);
-      const bytes = [
-        hex('04 ffffff 00012c 09 01000000 01000000'),
-        body.subarray(0, 128),
-        next,
-        body.subarray(128, 256),
-        next,
-        body.subarray(256),
-        hex('84 000003'),
-        body.subarray(0, 128),
-        hex('c4'),
-        body.subarray(128, 256),
-        hex('c4'),
-        body.subarray(256),
-      ];
-      const whole = Buffer.concat(bytes);
-      // In one slice, and in two that are divided anywhere.
-      for (let place = 0; place < whole.length; place += 1) {
-        const messages = readAll(cut(whole, [place]));
+      const chunks = [...inChunks('04 ffffff 00012c 09 01000000 01000000', `c4 ${repeat}`), ...inChunks('84 000003')];
+      for (const messages of readCutAnywhere(Buffer.concat(chunks))) {
         assert.deepEqual(
           messages.map((each) => each.timestamp),
           [0x1000000, 0x1000003],
         );
-        for (const { payload } of messages) assert.deepEqual(payload, body);
+        for (const { payload } of messages) assert.deepEqual(payload, BODY);
       }
     });
   }
