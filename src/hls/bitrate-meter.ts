@@ -1,6 +1,7 @@
 /**
  * The bitrates of a rendition: first as declared, later as measured (rfc8216bis §4.1, §4.4.6.2).
  */
+import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Track } from '#media/track.ts';
 
 /** Bitrates in bits per second, of whole segments with their container. */
@@ -24,7 +25,6 @@ const CONTAINER_OVERHEAD = 1.05;
 /** The estimate when nothing is declared, from the usual settings of encoders. */
 const VIDEO_BITS_PER_PIXEL = 0.1;
 const AUDIO_BPS_PER_CHANNEL = 64_000;
-const COMMON_FRAME_RATE = 30;
 
 /** Measures the segments of one rendition. */
 export class BitrateMeter {
@@ -76,12 +76,9 @@ export class BitrateMeter {
   }
 }
 
-function guess(track: Track, framesPerSecond: number | undefined): number {
-  return track.kind === 'audio'
-    ? track.channels * AUDIO_BPS_PER_CHANNEL
-    : track.width *
-        track.height *
-        // What is declared may be far too low, and an estimate that is too low makes players begin with video that they cannot load in time.
-        (framesPerSecond ?? Math.max(COMMON_FRAME_RATE, track.declaredFrameRate ?? 0)) *
-        VIDEO_BITS_PER_PIXEL;
+function guess(track: Track, shownFps: number | undefined): number {
+  if (track.kind === 'audio') return track.channels * AUDIO_BPS_PER_CHANNEL;
+  // What is declared may be far too low, and an estimate that is too low makes players begin with video that they cannot load in time.
+  const framesPerSecond = shownFps ?? Math.max(USUAL_FRAME_RATE, track.declaredFrameRate ?? 0);
+  return track.width * track.height * framesPerSecond * VIDEO_BITS_PER_PIXEL;
 }

@@ -2,10 +2,9 @@
  * Measures the frame rate that the multivariant playlist announces, from the media durations of the newest frames. The times at which frames
  * arrive do not count. The rate stays unknown while it would be a guess, as after a burst or a pause at the beginning.
  */
-import { exactRate, recogniseFrameRate } from '#media/frame-rate.ts';
+import { exactRate, recogniseFrameRate, resolutionS } from '#media/frame-rate.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 
-const MS_TICKS = VIDEO_TIMESCALE / 1000;
 /**
  * How much media is measured, in ticks. Over three seconds, 29.97 and 30 frames a second can be distinguished although publishers round
  * times to milliseconds.
@@ -18,7 +17,7 @@ const LEAST_TICKS = 1.5 * VIDEO_TIMESCALE;
 /** How far a duration may be from the expected one, as a fraction of it, in addition to {@link ROUNDING_TICKS}. */
 const TOLERANCE = { ofOne: 0.1, ofAverage: 0.015 } as const;
 /** How much longer or shorter the duration of one or more frames becomes when times are rounded to milliseconds. */
-const ROUNDING_TICKS = MS_TICKS;
+const ROUNDING_TICKS = VIDEO_TIMESCALE / 1000;
 /** The smallest fraction of frames with about the median duration for which the measured rate is announced. */
 const LEAST_REGULAR = 0.75;
 
@@ -78,10 +77,9 @@ function hasAverage(durations: readonly number[], frameTicks: number): boolean {
 }
 
 function rateOf(durations: readonly number[]): number {
-  const inMilliseconds = durations.every((each) => each % MS_TICKS === 0);
-  const resolutionTicks = inMilliseconds ? MS_TICKS : 1;
   const seconds = sumOf(durations) / VIDEO_TIMESCALE;
-  return recogniseFrameRate(durations.length, seconds, resolutionTicks / VIDEO_TIMESCALE, undefined).framesPerSecond;
+  const unitS = resolutionS(durations, VIDEO_TIMESCALE);
+  return recogniseFrameRate(durations.length, seconds, unitS, undefined).framesPerSecond;
 }
 
 const sumOf = (durations: readonly number[]): number => durations.reduce((sum, each) => sum + each, 0);

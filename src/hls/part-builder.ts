@@ -1,7 +1,7 @@
 /**
  * The part builder: collects the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
  */
-import { type FrameRate, recogniseFrameRate, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
+import { type FrameRate, recogniseFrameRate, resolutionS, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
 import { framesPerPart, longestPartMs, PART_LENGTH_S } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
@@ -33,6 +33,7 @@ const MAX_BYTES = 8 * 1024 * 1024;
 const JITTER_S = 0.001;
 /** The largest relative difference from the declared duration at which a single frame counts as such a frame, and not as a pause. */
 const DECLARED_TOLERANCE = 0.1;
+
 /** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
 export function largestPartTargetS(framesPerSecond: number): number {
   return (longestPartMs(framesPerPart(framesPerSecond), { framesPerSecond, exact: false }) + MARGIN_MS) / 1000;
@@ -186,9 +187,8 @@ export class PartBuilder {
     // Session time begins at any fraction of a millisecond, but its steps are those of the publisher.
     const firstTicks = this.#samples[0]?.dts ?? 0;
     const steps = [durationTicks, ...this.#samples.map(({ dts }) => dts - firstTicks)];
-    const inMilliseconds = steps.every((step) => step % (timescale / 1000) === 0);
-    const resolutionS = inMilliseconds ? JITTER_S : 1 / timescale;
-    return recogniseFrameRate(this.#samples.length, durationTicks / timescale, resolutionS, this.#declaredFrameRate);
+    const unitS = resolutionS(steps, timescale);
+    return recogniseFrameRate(this.#samples.length, durationTicks / timescale, unitS, this.#declaredFrameRate);
   }
 }
 

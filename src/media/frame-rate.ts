@@ -52,6 +52,14 @@ export function recogniseFrameRate(
     : { framesPerSecond: nearest, exact: true };
 }
 
+/**
+ * The unit to which times were rounded, in seconds: a millisecond if all steps between them are whole milliseconds.
+ * @param steps in ticks
+ */
+export function resolutionS(steps: readonly number[], timescale: number): number {
+  return steps.every((step) => step % (timescale / 1000) === 0) ? 0.001 : 1 / timescale;
+}
+
 /** Replaces a rounded NTSC rate by the exact one: 29.97 by 30000/1001. */
 export function exactRate(declared: number): number {
   return NTSC_RATES.find((rate) => Math.abs(rate - declared) < 0.01) ?? declared;
