@@ -2,6 +2,7 @@
  * Does every file of a recording reach the bucket as it was written, when the process is killed, and when the bucket is away?
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from '#lib/units.ts';
 import { openBucket } from '#objects/engines.ts';
 import { Uploader } from '#recording/uploader.ts';
 import { killUploads } from '../test/support/killed-uploads.ts';
@@ -12,7 +13,6 @@ import { temporaryFolder } from '../test/support/temporary-folder.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 
 const KILLS = { asked: 100, usual: 20 };
-const MINUTE_MS = 60_000;
 const AWAY_MINUTES = 60;
 const STREAMS = 20;
 const GRACE_MINUTES = 12;

@@ -2,6 +2,7 @@
  * Attacks by a customer with stream keys of its own.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HOUR_MS } from '#lib/units.ts';
 import { type FlvFileTag, fixtureTags } from '../../test/support/flv-file.ts';
 import { RtmpClient } from '../../test/support/rtmp-client.ts';
 import { paced, sendPaced } from '../support/sender.ts';
@@ -17,7 +18,6 @@ const FAST_FORWARD = 900;
 /** How long the server is given to read what was sent, without waiting for an answer. */
 const READ_AFTER_MS = 50;
 const RETRY_MS = 200;
-const HOUR_MS = 3_600_000;
 
 /** The attacks, by their names in the table of results. */
 export const CUSTOMER_ATTACKS: Readonly<Record<string, Attack>> = {

@@ -2,6 +2,7 @@
  * Quiet and hostile intervals in turn against one server, and what its other customers and its event loop saw in each.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
+import { MINUTE_MS } from '#lib/units.ts';
 import type { CreatedStream } from '../../test/support/api-client.ts';
 import type { AttackJob } from '../peers/attackers.ts';
 import type { PartLatency, VictimsJob, VictimsReport } from '../peers/victims.ts';
@@ -46,7 +47,6 @@ const SETTLE_MS = 1500;
 /** The longest wait for each viewer's first part after an interval. A viewer that gets none by then is a fault. */
 const LATEST_PART_MS = 60_000;
 const ASK_EVERY_MS = 250;
-const MS_PER_MINUTE = 60_000;
 
 /** Starts the customers whose streams go on during attacks, each with a publisher and a viewer. */
 export async function startVictims(
@@ -100,7 +100,7 @@ async function observe(server: ObservedServer, victims: PeerProcess, work: () =>
     pauseMs,
     latenciesMs: parts.filter(isWithin).map(({ latencyMs }) => latencyMs),
     faults,
-    logBytesPerMinute: ((server.logBytes() - logBytesBefore) * MS_PER_MINUTE) / (wallMs() - fromMs),
+    logBytesPerMinute: ((server.logBytes() - logBytesBefore) * MINUTE_MS) / (wallMs() - fromMs),
   };
 }
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DAY_MS, GIB } from '#lib/units.ts';
 import {
   type Check,
   checkCertificate,
@@ -11,9 +12,6 @@ import {
   checkIngest,
   checkProxy,
 } from './doctor.ts';
-
-const GIB = 1024 ** 3;
-const DAY = 86_400_000;
 
 test('each check has a state, and says what to do unless it is fine', () => {
   const proxied = { isForwarded: true, isTrusted: true, hasProto: true };
@@ -27,7 +25,7 @@ test('each check has a state, and says what to do unless it is fine', () => {
     [checkClock(-2500), 'warning', /2\.5 s behind .* NTP/],
     [checkClock(20_000), 'problem', /20\.0 s ahead of/],
     [checkClock(undefined), 'unknown', /time/],
-    [checkClock(0, 400 * DAY), 'problem', /400\.0 days ahead .* nothing expires .* NTP .* delete last-time/],
+    [checkClock(0, 400 * DAY_MS), 'problem', /400\.0 days ahead .* nothing expires .* NTP .* delete last-time/],
     [checkDisk(50 * GIB), 'ok', /50\.0 GiB/],
     [checkDisk(2 * GIB), 'warning', /make room/],
     [checkDisk(1000), 'problem', /make room/],
@@ -46,10 +44,10 @@ test('each check has a state, and says what to do unless it is fine', () => {
     [checkProxy({ ...proxied, hasProto: false }), 'warning', /X-Forwarded-Proto/],
     [checkProxy(proxied), 'ok', /trusted proxy/],
     [checkCertificate(undefined, 0), 'ok', /no certificate/],
-    [checkCertificate(30 * DAY, 0), 'ok', /30 more days/],
-    [checkCertificate(9 * DAY, 0), 'warning', /9 days/],
-    [checkCertificate(2 * DAY, 0), 'problem', /2 days/],
-    [checkCertificate(0, 2 * DAY), 'problem', /expired/],
+    [checkCertificate(30 * DAY_MS, 0), 'ok', /30 more days/],
+    [checkCertificate(9 * DAY_MS, 0), 'warning', /9 days/],
+    [checkCertificate(2 * DAY_MS, 0), 'problem', /2 days/],
+    [checkCertificate(0, 2 * DAY_MS), 'problem', /expired/],
   ];
   for (const [check, state, message] of cases) {
     assert.equal(check.state, state, check.message);

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { ms } from '#lib/units.ts';
+import { HOUR_MS, ms } from '#lib/units.ts';
 import { Secret } from './secret.ts';
 import { replaceSecret, secretsOf } from './webhook.ts';
 
-const HOUR_MS = 3_600_000;
 const reveal = (secrets: readonly Secret[]) => secrets.map((secret) => secret.reveal());
 
 test('requests are signed with every secret of the last 24 hours, at most ten of them besides the present one', () => {

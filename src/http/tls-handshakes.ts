@@ -7,10 +7,9 @@ import { FairQueue } from '#lib/fair-queue.ts';
 import { FairSlots } from '#lib/fair-slots.ts';
 import { networkOf } from '#lib/network-of.ts';
 import { TokenBuckets } from '#lib/token-buckets.ts';
+import { MINUTE_MS } from '#lib/units.ts';
 import { isHelloComplete } from './client-hello.ts';
 import { HEADERS_TIMEOUT_MS } from './limits.ts';
-
-const MINUTE_MS = 60_000;
 
 /** The most concurrent handshakes, shared fairly among networks. */
 const MAX_UNDER_WAY = 1000;

@@ -3,12 +3,12 @@
  * deleted for good.
  */
 import type { Clock } from './clock.ts';
-import { type Milliseconds, ms } from './units.ts';
+import { DAY_MS, HOUR_MS, type Milliseconds, ms } from './units.ts';
 
 /** The largest jump ahead of the clock that is believed at once. */
-const BELIEVED_MS = 3_600_000;
+const BELIEVED_MS = HOUR_MS;
 /** How long a larger jump is not believed. The clock also jumps when the machine was suspended. */
-const DOUBTED_MS = 86_400_000;
+const DOUBTED_MS = DAY_MS;
 
 /** The options of a cautious clock. */
 export interface CautiousClockOptions {

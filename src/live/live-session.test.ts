@@ -5,7 +5,7 @@ import { newMediaPath, newUserId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES, type Profile } from '#domain/profile.ts';
 import type { EndReason, SessionState } from '#domain/session.ts';
 import type { PresentationOptions } from '#hls/hls.ts';
-import { ms, ticks } from '#lib/units.ts';
+import { HOUR_MS, ms, ticks } from '#lib/units.ts';
 import type { Packet } from '#media/packet.ts';
 import type { Picture } from '#media/picture.ts';
 import type { HeldEvent } from '#media/session-event.ts';
@@ -777,8 +777,6 @@ test('Opus audio that comes back from the transcoder after the publisher has cha
   comesBack(49_024);
   assert.equal(packets().filter(({ kind }) => kind === 'audio').length, 1);
 });
-
-const HOUR_MS = 3_600_000;
 
 /** Sends a hundred keyframes per second. @param timeOf the timestamp of each in milliseconds */
 function storm(world: ReturnType<typeof setUp>, seconds: number, timeOf: (index: number) => number): void {

@@ -6,6 +6,7 @@ import { joinSamples } from '#domain/health-sample.ts';
 import type { PlaybackId, SessionId } from '#domain/ids.ts';
 import type { SessionTotals } from '#domain/session.ts';
 import type { Clock } from '#lib/clock.ts';
+import { MINUTE_MS } from '#lib/units.ts';
 import type { SessionSample, Store } from '#store/store.ts';
 import type { InternalErrors } from '#telemetry/internal-errors.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -14,8 +15,6 @@ import type { UsageBook } from './usage-book.ts';
 
 /** The time between two samples of a session, in milliseconds. */
 export const SAMPLE_MS = 5000;
-/** The time whose samples are joined into one, which is stored with the session. */
-const MINUTE_MS = 60_000;
 /** The most samples that wait for the store. The oldest are dropped. */
 const MAX_WAITING = 20_000;
 /** The number of rows in one write. */

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { type AssetId, type MediaPath, newMediaPath, newNodeId } from '#domain/ids.ts';
-import { ms } from '#lib/units.ts';
+import { DAY_MS, MINUTE_MS, ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import type { Store } from '#store/store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
@@ -22,8 +22,6 @@ import {
 import type { KeptSpan } from './storage/unneeded-volumes.ts';
 import { Sweeper, type SweeperOptions } from './sweeper.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 1440 * MINUTE_MS;
 const ENDED_AT = 1_700_000_061_700;
 
 interface Fixture {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { MINUTE_MS } from '#lib/units.ts';
 import { openBucket } from '#objects/engines.ts';
 import { type Fault, type ObjectServer, startObjectServer } from '#test/support/object-server.ts';
 import { recordingsFolder, WrittenRecording } from '#test/support/recording-folder.ts';
 import { SteppedTime } from '#test/support/stepped-time.ts';
 import { Uploader } from './uploader.ts';
 
-const MINUTE_MS = 60_000;
 const GRACE_MS = 10 * MINUTE_MS;
 
 interface Told {

@@ -2,12 +2,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
 import type { User } from '#domain/user.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someQuotas, someUser } from '#test/support/sample-records.ts';
 import { Housekeeping } from './housekeeping.ts';
 
-const DAY_MS = 86_400_000;
 const NOW = 100 * DAY_MS;
 const clock = { now: () => ms(NOW), monotonic: () => ms(0) };
 
@@ -202,7 +201,7 @@ it('sets times of events back that have been ahead for a whole day without a bre
     {
       areAhead: async (byMs: number) => {
         round += 1;
-        assert.equal(byMs, 3_600_000);
+        assert.equal(byMs, HOUR_MS);
         return hours[round]?.[1] ?? false;
       },
       setBack: async (_: number, limit: number) => {
@@ -211,7 +210,7 @@ it('sets times of events back that have been ahead for a whole day without a bre
       },
     },
   );
-  const passing = { now: () => ms(NOW), monotonic: () => ms((hours[Math.min(round, 5)]?.[0] ?? 0) * 3_600_000) };
+  const passing = { now: () => ms(NOW), monotonic: () => ms((hours[Math.min(round, 5)]?.[0] ?? 0) * HOUR_MS) };
   {
     await using _ = new Housekeeping({ ...OPTIONS, store, clock: passing, intervalMs: 1 });
     while (round < 6) await turn();

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import type { Profile } from '#domain/profile.ts';
 import { systemClock } from '#lib/clock.ts';
-import { ticks } from '#lib/units.ts';
+import { MIB, ticks } from '#lib/units.ts';
 import type { VideoCodec } from '#media/track.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { makeAudioClip } from '#test/support/audio-clip.ts';
@@ -19,7 +19,6 @@ import type { TranscoderRestart, TranscoderWarningCode } from './transcoder.ts';
 
 const canLimit = process.platform === 'linux' && spawnSync('prlimit', ['--version']).status === 0;
 const NEEDS_PRLIMIT = { skip: canLimit ? false : 'the system has no prlimit' };
-const MIB = 1024 * 1024;
 const ONE_GROUP = 180_000;
 const SMALL: Profile = { name: 'small', bitrate: 300_000, fps: 0, width: 320, height: 180 };
 /** More renditions than a worker with 256 MiB can make. */

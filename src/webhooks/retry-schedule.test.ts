@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DAY_MS, HOUR_MS } from '#lib/units.ts';
 import { nextStep, retryAfterOf } from './retry-schedule.ts';
 
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 const facts = { statusCode: 500 as number | undefined, retryAfterMs: undefined, attempts: 0, ageMs: 0 };
 
 test('2xx is always a success', () => {

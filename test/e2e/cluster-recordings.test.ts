@@ -8,6 +8,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { DAY_MS } from '#lib/units.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { ACCESS_KEY_ID, type ObjectServer, SECRET_ACCESS_KEY, startObjectServer } from '../support/object-server.ts';
@@ -18,7 +19,6 @@ import { waitFor } from '../support/wait-for.ts';
 import { PATIENT } from './cluster-nodes.ts';
 import { type Answer, get } from './viewer.ts';
 
-const DAY_MS = 86_400_000;
 /** The shortest volume that the setting allows. */
 const VOLUME_S = 10;
 /** Less than the ten seconds by which media may be ahead of the clock, because a server may be held up when the first media comes. */

@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { HOUR_MS } from '#lib/units.ts';
 import type { CreatedStream } from '../support/api-client.ts';
 import type { FlvFileTag } from '../support/flv-file.ts';
 import { recordMedia } from '../support/recorded-media.ts';
@@ -17,7 +18,6 @@ const VIDEO = 9;
 const SCRIPT = 18;
 const FPS = 30;
 const RECORDED_S = 8;
-const HOUR_MS = 3_600_000;
 
 /** Eight seconds with a keyframe each second, B-frames, and audio. */
 let small: readonly FlvFileTag[];

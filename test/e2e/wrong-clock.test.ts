@@ -6,15 +6,13 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { StreamId } from '#domain/ids.ts';
-import { ms } from '#lib/units.ts';
+import { DAY_MS, ms } from '#lib/units.ts';
 import { openStore } from '#store/open-store.ts';
 import { silentLogger } from '#telemetry/logger.ts';
 import { someSession } from '../support/sample-records.ts';
 import { startServer } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
-
-const DAY_MS = 86_400_000;
 
 test('data does not expire by a clock that is weeks ahead at the start, and the doctor and the log say so', async () => {
   await using folder = await temporaryFolder();

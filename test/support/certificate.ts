@@ -7,6 +7,7 @@ import { renameSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connect } from 'node:tls';
+import { DAY_MS } from '#lib/units.ts';
 
 /** Properties of a certificate. By default it is valid from yesterday until tomorrow. */
 export interface TestCertificateOptions {
@@ -26,8 +27,6 @@ export interface TestCertificate {
   /** In the format of `tls.PeerCertificate.fingerprint256`. */
   readonly fingerprint: string;
 }
-
-const DAY_MS = 86_400_000;
 
 /** Makes a certificate with a new key (ECDSA, P-256). */
 export function makeCertificate(options: TestCertificateOptions = {}): TestCertificate {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ms } from '#lib/units.ts';
+import { DAY_MS, ms } from '#lib/units.ts';
 import { Admission, type AdmissionSettings } from './admission.ts';
 
 const ENCODER = '203.0.113.7';
-const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** An admission with a clock that the test moves, and functions that open connections with ids counted up. */
 function opened(overrides: Partial<AdmissionSettings> = {}) {

@@ -3,11 +3,11 @@
  */
 import assert from 'node:assert/strict';
 import { newUserId } from '#domain/ids.ts';
-import { ms } from '#lib/units.ts';
+import { DAY_MS, HOUR_MS, ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import { someReceipt, someStream, someUser, someWebhook } from '#test/support/sample-records.ts';
 
-const [HOUR_MS, DAY_MS, YEARS_MS] = [3_600_000, 86_400_000, 300_000_000_000];
+const YEARS_MS = 300_000_000_000;
 
 /**
  * Checks that an empty store recovers from a clock that was years ahead while events were numbered, deliveries failed, or a webhook was leased.
