@@ -117,7 +117,7 @@ it('makes a rendition of the lowest bitrate that a profile may have, and the oth
   for (const index of [0, 1]) assert.deepEqual(made.frames(index), range(0, 30));
 });
 
-it('makes the other renditions and the pictures when the encoder of one does not open, whatever is shed', () => {
+it('makes the other renditions and the pictures when the encoder of one does not open, even if that one is asked for again', () => {
   const tooMuch = 3_000_000_000_000; // x264 counts kbit/s in 32 bits
   using made = new Made(plain, [profile(), profile({ name: 'wild', bitrate: tooMuch, width: 480, height: 270 })]);
   const packets = marked(plain.packets, (_, index) => index % 10 === 0);
