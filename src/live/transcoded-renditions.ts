@@ -244,7 +244,7 @@ export class TranscodedRenditions implements AsyncDisposable {
   #wait(event: PacketEvent | HeldEvent): void {
     const kind = event.type === 'packet' ? event.packet.kind : 'video';
     const track = kind === 'video' ? this.#track : this.#audioTrack;
-    if (['closed', 'source_refused'].includes(this.#state.type) || track === undefined) return;
+    if (this.#state.type === 'closed' || this.#state.type === 'source_refused' || track === undefined) return;
     const leader = this.#track === undefined ? 'audio' : 'video';
     if (this.#state.type === 'refused') {
       if (kind !== leader || event.type !== 'packet' || !event.packet.keyframe) return;
