@@ -18,7 +18,7 @@ const ECHO = `data:text/javascript,${encodeURIComponent(`
 function echoHost(t: TestContext) {
   const told = new EventEmitter();
   const all = on(told, 'told');
-  const host = new WorkerHost<string>({
+  const host = new WorkerHost<unknown, string>({
     name: 'echo',
     module: new URL(ECHO),
     greeting: () => ['hello'],

@@ -6,15 +6,15 @@ import { bareEnvironment } from './bare-environment.ts';
 import { within } from './within.ts';
 
 /** The options of a worker host. */
-export interface WorkerHostOptions<Message> extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
+export interface WorkerHostOptions<Sent, Received> extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
   /** The name of the thread in logs, and for those who look at the process from outside. */
   readonly name: string;
   /** The module that the thread runs. */
   readonly module: URL;
   /** Makes the messages that a new thread gets before any other. */
-  readonly greeting?: () => readonly unknown[];
+  readonly greeting?: () => readonly Sent[];
   /** Called with each message of the thread. */
-  readonly onMessage: (message: Message) => void;
+  readonly onMessage: (message: Received) => void;
   /** Called when the thread has died, or could not be started. What was posted to it gets no answer any more. */
   readonly onLost: (reason: string) => void;
 }
@@ -23,11 +23,11 @@ export interface WorkerHostOptions<Message> extends Pick<WorkerOptions, 'workerD
  * Starts a thread with the first message to it, and with the next one after it died. The thread has a {@link bareEnvironment}, and no options
  * of the process.
  */
-export class WorkerHost<Message> {
-  readonly #options: WorkerHostOptions<Message>;
+export class WorkerHost<Sent, Received> {
+  readonly #options: WorkerHostOptions<Sent, Received>;
   #worker: Worker | undefined;
 
-  constructor(options: WorkerHostOptions<Message>) {
+  constructor(options: WorkerHostOptions<Sent, Received>) {
     this.#options = options;
   }
 
@@ -35,7 +35,7 @@ export class WorkerHost<Message> {
    * Posts a message to the thread, which is started if necessary. A thread that cannot be started, or cannot take the message, counts as lost:
    * `onLost` is called before this returns.
    */
-  post(message: unknown, transferred: readonly Transferable[] = []): void {
+  post(message: Sent, transferred: readonly Transferable[] = []): void {
     try {
       this.#worker ??= this.#start();
       this.#worker.postMessage(message, transferred);
@@ -51,7 +51,7 @@ export class WorkerHost<Message> {
    * not wait for it any longer.
    * @param message what the thread takes as the request to end
    */
-  async end(message: unknown, timeoutMs: number): Promise<void> {
+  async end(message: Sent, timeoutMs: number): Promise<void> {
     const worker = this.#worker;
     if (worker === undefined) return;
     const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));

@@ -39,6 +39,9 @@ export type ReadRequest =
  */
 export type StoredFiles = readonly Uint8Array<ArrayBuffer>[] | undefined;
 
+/** A message to the reader thread. `close` is the last one. */
+export type ToReader = { readonly number: number; readonly request: ReadRequest } | 'close';
+
 /** The type of the answer to each type of request. */
 export interface ReadAnswers {
   /** Undefined when there are no files of the recording. */

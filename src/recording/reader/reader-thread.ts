@@ -3,7 +3,7 @@
  */
 import { MillraceError } from '#domain/errors.ts';
 import { WorkerHost } from '#lib/worker-host.ts';
-import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest } from './protocol.ts';
+import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest, ToReader } from './protocol.ts';
 
 /** The most requests that wait or run. Further ones are refused. */
 const MAX_REQUESTS = 1000;
@@ -20,7 +20,7 @@ interface Pending {
 /** Asks a thread that reads files of recordings. It is started with the first request, and with the next one after it died. */
 export class ReaderThread implements AsyncDisposable {
   readonly #pending = new Map<number, Pending>();
-  readonly #worker: WorkerHost<NumberedAnswer>;
+  readonly #worker: WorkerHost<ToReader, NumberedAnswer>;
   #number = 0;
   #isClosed = false;
 

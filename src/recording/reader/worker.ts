@@ -11,7 +11,7 @@ import { makeMovie } from '#recording/movie-file.ts';
 import { readIndex } from '#recording/recording-index.ts';
 import { readIndexFiles, readIndexOf } from '#recording/recovery.ts';
 import { MANIFEST_NAME, type Manifest } from '#recording/writer/protocol.ts';
-import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest, StoredFiles } from './protocol.ts';
+import type { NumberedAnswer, ReadAnswers, ReaderJob, ReadRequest, StoredFiles, ToReader } from './protocol.ts';
 
 const { folder } = workerData as ReaderJob;
 
@@ -27,7 +27,7 @@ const kept = new LRUCache<string, readonly Uint8Array[]>({
   ttlAutopurge: true,
 });
 
-parentPort?.on('message', (message: { number: number; request: ReadRequest } | 'close') => {
+parentPort?.on('message', (message: ToReader) => {
   if (message === 'close') {
     parentPort?.close();
     return;

@@ -123,11 +123,7 @@ test('while the volume of recordings is not mounted, nothing counts as removed, 
   const root = recordingsFolder(t);
   const folder = join(root, 'mounted');
   const { thread } = await setUp(t, {
-    job: {
-      place: { folder, noteFile: join(root, 'note') },
-      bucket: undefined,
-      graceMs: undefined,
-    },
+    job: { place: { folder, noteFile: join(root, 'note') }, bucket: undefined, graceMs: undefined },
   });
   const { path } = new WrittenRecording(folder);
   await thread.free(newMediaPath(), []);

@@ -53,7 +53,7 @@ export class StorageThread implements AsyncDisposable {
   readonly #calls = new Map<number, PendingCall>();
   /** The closed periods of the recordings that run, for a thread that is started anew. */
   readonly #running = new Map<MediaPath, number[]>();
-  readonly #worker: WorkerHost<FromStorage>;
+  readonly #worker: WorkerHost<ToStorage, FromStorage>;
   #lastCall = 0;
   #isClosed = false;
 
@@ -63,7 +63,7 @@ export class StorageThread implements AsyncDisposable {
       module: new URL('./worker.ts', import.meta.url),
       name: 'recording-storage',
       workerData: options.job,
-      greeting: () => [...this.#running].map(([path, periods]): ToStorage => ({ type: 'closed', path, periods })),
+      greeting: () => [...this.#running].map(([path, periods]) => ({ type: 'closed', path, periods })),
       onMessage: (message) => this.#take(message),
       onLost: (reason) => this.#lost(reason),
     });
@@ -125,11 +125,11 @@ export class StorageThread implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     for (const { reject } of this.#calls.values()) reject(new Error(CLOSED));
-    await this.#worker.end({ type: 'stop' } satisfies ToStorage, CLOSE_TIMEOUT_MS);
+    await this.#worker.end({ type: 'stop' }, CLOSE_TIMEOUT_MS);
   }
 
   #note(note: StorageNote): void {
-    if (!this.#isClosed) this.#post(note);
+    if (!this.#isClosed) this.#worker.post(note);
   }
 
   #ask<Call extends StorageCall>(call: Call, timeoutMs: number): Promise<StorageAnswers[Call['type']]> {
@@ -140,17 +140,13 @@ export class StorageThread implements AsyncDisposable {
       const id = this.#lastCall;
       const timer = setTimeout(() => reject(new Error(`The storage did not answer (${call.type}).`)), timeoutMs);
       this.#calls.set(id, { resolve, reject });
-      this.#post({ type: 'call', id, call });
+      this.#worker.post({ type: 'call', id, call });
       return promise.finally(() => {
         clearTimeout(timer);
         this.#calls.delete(id);
       });
     }
     return promise;
-  }
-
-  #post(message: ToStorage): void {
-    this.#worker.post(message);
   }
 
   #take(message: FromStorage): void {

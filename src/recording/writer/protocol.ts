@@ -71,6 +71,9 @@ export interface Manifest {
 /** The name of the file with the {@link Manifest}. */
 export const MANIFEST_NAME = 'manifest.json';
 
+/** A message to the writer thread: steps to carry out in this order. `close` is the last one. */
+export type ToWriter = readonly WriterStep[] | 'close';
+
 /** The outcome of a step. Undefined when it succeeded and there is nothing else to report. */
 export type StepResult =
   | undefined

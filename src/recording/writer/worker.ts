@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';
 import { mustBeThere } from '#recording/recordings-folder.ts';
-import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
+import type { StepResult, ToWriter, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 import { RecordingFiles } from './recording-files.ts';
 
 /** How often the thread checks which files must be made durable. */
@@ -23,7 +23,7 @@ const failed = new Map<string, Extract<StepResult, { type: 'failed' }>>();
 let hasSpace = true;
 let spaceCheckedAt = Number.NEGATIVE_INFINITY;
 
-parentPort?.on('message', (message: readonly WriterStep[] | 'close') => {
+parentPort?.on('message', (message: ToWriter) => {
   if (message === 'close') {
     clearInterval(checks);
     for (const files of open.values()) files.abandon();

@@ -3,7 +3,7 @@
  */
 import { WorkerHost } from '#lib/worker-host.ts';
 import type { Logger } from '#telemetry/logger.ts';
-import type { StepResult, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
+import type { StepResult, ToWriter, WriterAnswer, WriterJob, WriterStep } from './protocol.ts';
 
 /** The most bytes of media of all recordings together that may wait for the disk. */
 const MAX_PENDING_BYTES = 64 * 1024 * 1024;
@@ -29,7 +29,7 @@ interface PendingStep {
 export class WriterThread implements AsyncDisposable {
   readonly #options: WriterThreadOptions;
   readonly #maxPendingBytes: number;
-  readonly #worker: WorkerHost<WriterAnswer>;
+  readonly #worker: WorkerHost<ToWriter, WriterAnswer>;
   #waiting: PendingStep[] = [];
   /** The steps that the thread has. */
   #running: readonly PendingStep[] | undefined;

@@ -56,7 +56,7 @@ export class WorkerLane {
   #waiting: PendingCall[] = [];
   /** The batch that the worker has. It gets one at a time, and the next one grows meanwhile. */
   #running: readonly PendingCall[] | undefined;
-  readonly #worker: WorkerHost<readonly CallOutcome[]>;
+  readonly #worker: WorkerHost<LaneRequest, readonly CallOutcome[]>;
   /** Whether a flush is due, or the pause after the worker died has not ended. */
   #flushDue = false;
   #expiry: NodeJS.Timeout | undefined;
@@ -112,7 +112,7 @@ export class WorkerLane {
     this.#flushDue = false;
     if (this.#waiting.length === 0) return;
     this.#running = this.#waiting.splice(0, Math.max(WHOLE_BATCH, Math.ceil(this.#waiting.length / 2)));
-    this.#worker.post(this.#running.map(({ call }) => call) satisfies LaneRequest);
+    this.#worker.post(this.#running.map(({ call }) => call));
   }
 
   #answered(answers: readonly CallOutcome[]): void {
@@ -188,7 +188,7 @@ export class WorkerLane {
       for (const { reject } of this.#waiting) reject(storeUnavailable('the store is closed'));
       this.#waiting = [];
     }
-    await this.#worker.end('close' satisfies LaneRequest, Math.max(0, until - clock.monotonic()));
+    await this.#worker.end('close', Math.max(0, until - clock.monotonic()));
   }
 
   #errorOf(failure: Failure): Error {
