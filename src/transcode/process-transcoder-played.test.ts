@@ -198,6 +198,19 @@ it('does not take a shed rendition whose encoder failed for a restored one', asy
   assert.deepEqual(transcoder.stats.shed, []);
 });
 
+it('counts the audio that encoders refuse, and does not call the source damaged because of it', async (t) => {
+  const { transcoder, workers, warnings, begin, lose } = await setUp(t);
+  const health = { rssBytes: 1, cpuMs: 1, decodeErrors: 0, encodeErrors: 3, blackS: 0, frozenS: 0 };
+  await begin();
+  workers.say({ type: 'health', health });
+  await waitFor(() => transcoder.stats.encodeErrors === 3, { what: 'the first errors' });
+  await lose('SIGKILL');
+  await workers.getReady();
+  workers.say({ type: 'health', health: { ...health, decodeErrors: 1 } });
+  await waitFor(() => transcoder.stats.encodeErrors === 6, { what: 'the errors of both workers' });
+  assert.deepEqual(warnings, [{ code: 'transcode_source_damaged' }]);
+});
+
 it('ends when it is disposed because its source is refused', async (t) => {
   const { transcoder, workers, begin, warnings, lose } = await setUp(t);
   await begin();

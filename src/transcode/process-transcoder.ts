@@ -102,7 +102,7 @@ type State =
   | { readonly type: 'pausing'; readonly timer: NodeJS.Timeout } // until another worker is started
   | { readonly type: 'ended'; readonly worker: WorkerProcess | undefined };
 
-const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0, blackS: 0, frozenS: 0 };
+const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0, encodeErrors: 0, blackS: 0, frozenS: 0 };
 
 /** A {@link Transcoder}. The worker is started with the first track. */
 export class ProcessTranscoder implements Transcoder {
@@ -135,7 +135,7 @@ export class ProcessTranscoder implements Transcoder {
   #restarts = 0;
   #health = NO_HEALTH;
   /** The totals of workers that are gone. */
-  #past = { cpuMs: 0, decodeErrors: 0 };
+  #past = { cpuMs: 0, decodeErrors: 0, encodeErrors: 0 };
   #disposal: Promise<void> | undefined;
 
   constructor(options: ProcessTranscoderOptions) {
@@ -165,6 +165,7 @@ export class ProcessTranscoder implements Transcoder {
       shed: this.#notMade,
       droppedPackets: this.#feed.dropped,
       decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
+      encodeErrors: this.#past.encodeErrors + this.#health.encodeErrors,
       queuedBytes: this.#feed.waitingBytes + (worker?.queuedBytes ?? 0),
       rssBytes: this.#health.rssBytes,
       cpuMs: this.#past.cpuMs + this.#health.cpuMs,
@@ -233,8 +234,9 @@ export class ProcessTranscoder implements Transcoder {
       await worker.ended;
       clearInterval(deadline);
     }
-    const { restarts, droppedPackets, decodeErrors, cpuMs } = this.stats;
-    this.#options.logger.info({ restarts, droppedPackets, decodeErrors, cpuMs: Math.round(cpuMs) }, 'transcoder ended');
+    const { restarts, droppedPackets, decodeErrors, encodeErrors, cpuMs } = this.stats;
+    const totals = { restarts, droppedPackets, decodeErrors, encodeErrors, cpuMs: Math.round(cpuMs) };
+    this.#options.logger.info(totals, 'transcoder ended');
   }
 
   get #worker(): WorkerProcess | undefined {
@@ -391,9 +393,13 @@ export class ProcessTranscoder implements Transcoder {
   }
 
   #onHealth(health: WorkerHealth): void {
-    const damaged = health.decodeErrors > this.#health.decodeErrors;
+    const { decodeErrors, encodeErrors } = this.#health;
+    const { callbacks, logger } = this.#options;
     this.#health = health;
-    if (damaged) this.#options.callbacks.onWarning({ code: 'transcode_source_damaged' });
+    if (health.decodeErrors > decodeErrors) callbacks.onWarning({ code: 'transcode_source_damaged' });
+    if (encodeErrors === 0 && health.encodeErrors > 0) {
+      logger.warn({ encodeErrors: health.encodeErrors }, 'audio left out, because its encoder refused it');
+    }
     this.#measureMemory();
   }
 
@@ -508,10 +514,8 @@ export class ProcessTranscoder implements Transcoder {
     this.#results.lost();
     this.#feed.close();
     this.#reportedDrops = this.#feed.dropped;
-    this.#past = {
-      cpuMs: this.#past.cpuMs + this.#health.cpuMs,
-      decodeErrors: this.#past.decodeErrors + this.#health.decodeErrors,
-    };
+    const { cpuMs, decodeErrors, encodeErrors } = this.stats;
+    this.#past = { cpuMs, decodeErrors, encodeErrors };
     this.#health = NO_HEALTH;
     if (this.#state.type === 'ended') {
       this.#state = { type: 'ended', worker: undefined };

@@ -101,6 +101,8 @@ export interface TranscoderStats {
   readonly droppedPackets: number;
   /** The number of source packets that could not be decoded. */
   readonly decodeErrors: number;
+  /** The number of blocks of audio that could not be encoded. */
+  readonly encodeErrors: number;
   /** The number of bytes queued for the worker. */
   readonly queuedBytes: number;
   /** The memory of the worker, measured by the server where the system allows it, otherwise as the worker reports it. */

@@ -87,7 +87,10 @@ export interface WorkerHealth extends PictureState {
   readonly rssBytes: number;
   /** User and system time since the worker started. */
   readonly cpuMs: number;
+  /** The number of source packets that could not be decoded. */
   readonly decodeErrors: number;
+  /** The number of blocks of audio that could not be encoded. */
+  readonly encodeErrors: number;
 }
 
 /** A message from the worker. */

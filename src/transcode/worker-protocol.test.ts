@@ -86,6 +86,7 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
       rssBytes: fc.nat(),
       cpuMs: fc.nat(),
       decodeErrors: fc.nat(),
+      encodeErrors: fc.nat(),
       blackS: fc.nat(),
       frozenS: fc.nat(),
     }),

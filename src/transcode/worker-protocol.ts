@@ -19,7 +19,7 @@ import type {
 } from './worker-messages.ts';
 
 /** Increased by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 7;
+export const PROTOCOL_VERSION = 8;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
 const FROM_WORKER = {
@@ -240,11 +240,9 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
     case FROM_WORKER.health: {
       const value = parseJson(payload);
       const [rssBytes, cpuMs] = [number(value, 'rssBytes'), number(value, 'cpuMs')];
+      const [decodeErrors, encodeErrors] = [number(value, 'decodeErrors'), number(value, 'encodeErrors')];
       const [blackS, frozenS] = [number(value, 'blackS'), number(value, 'frozenS')];
-      return {
-        type: 'health',
-        health: { rssBytes, cpuMs, decodeErrors: number(value, 'decodeErrors'), blackS, frozenS },
-      };
+      return { type: 'health', health: { rssBytes, cpuMs, decodeErrors, encodeErrors, blackS, frozenS } };
     }
     default:
       throw new FramingError(`A message from a worker has the unknown type ${type}.`);

@@ -27,15 +27,21 @@ export class AudioTranscoder implements Disposable {
   #decoder: AudioDecoder | undefined;
   #encoder: AudioEncoder | undefined;
   #blocks: AudioBlocks | undefined;
-  #errors = 0;
+  #decodeErrors = 0;
+  #encodeErrors = 0;
 
   constructor(output: AudioOutput) {
     this.#output = output;
   }
 
-  /** The number of packets that could not be decoded, and of blocks that could not be encoded. */
+  /** The number of packets that could not be decoded. */
   get decodeErrors(): number {
-    return this.#errors;
+    return this.#decodeErrors;
+  }
+
+  /** The number of blocks that could not be encoded. */
+  get encodeErrors(): number {
+    return this.#encodeErrors;
   }
 
   /** Begins or changes the source. Audio still held of the previous one is handed out. */
@@ -61,7 +67,7 @@ export class AudioTranscoder implements Disposable {
 
   /** Takes the next packet. */
   write(packet: AudioPacket): void {
-    if (this.#decoder?.decode(packet) !== true) this.#errors += 1;
+    if (this.#decoder?.decode(packet) !== true) this.#decodeErrors += 1;
   }
 
   /** Encodes everything that is held, because nothing follows for now. Work continues with any packet. */
@@ -83,7 +89,7 @@ export class AudioTranscoder implements Disposable {
       this.#encoder.encode(planes, pts);
     } catch (error) {
       if (!isFfmpegRefusal(error)) throw error;
-      this.#errors += 1;
+      this.#encodeErrors += 1;
       this.#finishEncoder();
     }
   }

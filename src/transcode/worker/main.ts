@@ -122,10 +122,15 @@ function start(job: Job): void {
 function sendHealth(): void {
   const { user, system } = process.cpuUsage();
   const picture = ladder?.picture ?? { blackS: 0, frozenS: 0 };
-  const decodeErrors = (ladder?.decodeErrors ?? 0) + audio.decodeErrors;
   send({
     type: 'health',
-    health: { rssBytes: process.memoryUsage.rss(), cpuMs: (user + system) / 1000, decodeErrors, ...picture },
+    health: {
+      rssBytes: process.memoryUsage.rss(),
+      cpuMs: (user + system) / 1000,
+      decodeErrors: (ladder?.decodeErrors ?? 0) + audio.decodeErrors,
+      encodeErrors: audio.encodeErrors,
+      ...picture,
+    },
   });
 }
 

@@ -77,7 +77,10 @@ const FROM_WORKER: readonly FromWorker[] = [
   { type: 'failed', rendition: 0 },
   { type: 'out_of_memory' },
   { type: 'done', count: 3 },
-  { type: 'health', health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0, blackS: 0, frozenS: 1.5 } },
+  {
+    type: 'health',
+    health: { rssBytes: 100_000_000, cpuMs: 1234.5, decodeErrors: 0, encodeErrors: 0, blackS: 0, frozenS: 1.5 },
+  },
 ];
 
 const bytesOf = (pieces: readonly Uint8Array[]): Buffer => Buffer.concat(pieces);
