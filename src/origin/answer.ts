@@ -7,7 +7,7 @@
  */
 import type { OutgoingHttpHeaders } from 'node:http';
 import type { FastifyReply } from 'fastify';
-import { writeBody } from './viewer-connection.ts';
+import { type OnSent, writeBody } from './viewer-connection.ts';
 
 /** Lets any page play public streams, and read the headers that a player needs. */
 export const OPEN_HEADERS = {
@@ -27,7 +27,7 @@ export function sendAnswer(
   status: number,
   headers: OutgoingHttpHeaders,
   pieces: readonly Uint8Array[],
-  onSent?: (sizeBytes: number) => void,
+  onSent?: OnSent,
 ): FastifyReply {
   const response = reply.hijack().raw;
   response.writeHead(status, { ...OPEN_HEADERS, ...headers });

@@ -12,6 +12,7 @@ import { parseRange, slicePieces } from './byte-range.ts';
 import { HELD, type OriginContext } from './origin-context.ts';
 import { isResourceName } from './resource-name.ts';
 import { mediaUrl, restrictedMediaUrl } from './resource-url.ts';
+import type { OnSent } from './viewer-connection.ts';
 
 interface MediaParams {
   readonly playbackId: string;
@@ -62,7 +63,7 @@ function sendMedia(
   resource: MediaResource,
   name: string,
   cacheControl: string,
-  onSent: ((sizeBytes: number) => void) | undefined,
+  onSent: OnSent | undefined,
 ): FastifyReply {
   const { method } = reply.request;
   const send = (status: 200 | 206, sent: OutgoingHttpHeaders, body: typeof pieces) =>

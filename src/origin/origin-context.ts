@@ -11,6 +11,7 @@ import type { PlaybackAdmission, PlaybackGate } from './rights/playback-gate.ts'
 import { RestrictedPlaylists } from './rights/restricted-playlists.ts';
 import type { Showings } from './showings.ts';
 import type { ViewerNames } from './viewer.ts';
+import type { OnSent } from './viewer-connection.ts';
 
 /** The options of an {@link OriginContext}. */
 export interface OriginContextOptions {
@@ -55,10 +56,19 @@ export class OriginContext {
     return this.#held.hold(reply.raw, isNode ? `another node for ${playbackId}` : request.ip, ask);
   }
 
-  /** Makes the function that notes bytes of media that were sent. Undefined when another node asks, which notes them itself. */
-  delivers(request: FastifyRequest, playbackId: PlaybackId): ((sizeBytes: number) => void) | undefined {
+  /**
+   * Makes the function that notes bytes of media that were sent. Undefined when another node asks, which notes them itself.
+   * @param playbackId that of the stream, recording or clip that is asked for
+   * @param counted.usageOf the stream in whose usage the bytes count, even when it is deleted; by default the one asked for
+   * @param counted.msPerByte the milliseconds that a viewer watches with each byte
+   */
+  delivers(
+    request: FastifyRequest,
+    playbackId: PlaybackId,
+    { usageOf = playbackId, msPerByte = 0 }: { readonly usageOf?: PlaybackId; readonly msPerByte?: number } = {},
+  ): OnSent | undefined {
     if (this.viewers.told(request, playbackId) !== undefined) return undefined;
-    return (sizeBytes) => this.audience.delivered(playbackId, sizeBytes);
+    return (sizeBytes) => this.audience.delivered(usageOf, sizeBytes, sizeBytes * msPerByte);
   }
 
   /**

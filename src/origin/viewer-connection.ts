@@ -22,6 +22,9 @@ const LONGEST_ANSWER_MS = 120_000;
  */
 const SLICE_BYTES = 65_536;
 
+/** Called with a number of bytes of a body once they are sent. */
+export type OnSent = (sizeBytes: number) => void;
+
 /** Whether the viewer has left. */
 export function hasLeft(response: ServerResponse): boolean {
   return (streamOf(response) ?? response).destroyed;
@@ -37,11 +40,7 @@ export const pipelineOf = (response: ServerResponse): Socket | undefined =>
  * @param onSent called with a number of bytes when they were sent: after each slice, or at the end of a body that is not sliced. Of an
  *   unsliced body that breaks off, nothing counts
  */
-export function writeBody(
-  response: ServerResponse,
-  pieces: readonly Uint8Array[],
-  onSent?: (sizeBytes: number) => void,
-): void {
+export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[], onSent?: OnSent): void {
   const stream = streamOf(response);
   const isEncrypted = stream !== undefined || (response.socket as Partial<TLSSocket> | null)?.encrypted === true;
   if (isEncrypted && (pieces.length > 1 || (pieces[0]?.length ?? 0) > SLICE_BYTES)) {
@@ -66,11 +65,7 @@ export function cutOffWhenStuck(response: ServerResponse): void {
 }
 
 /** Writes the next slice when the previous one was sent. Nothing is written after a viewer has left. */
-function writeInTurn(
-  response: ServerResponse,
-  slices: Iterator<Uint8Array>,
-  onSent?: (sizeBytes: number) => void,
-): void {
+function writeInTurn(response: ServerResponse, slices: Iterator<Uint8Array>, onSent?: OnSent): void {
   for (let slice = slices.next(); ; slice = slices.next()) {
     if (slice.done) {
       response.end();
@@ -86,7 +81,7 @@ function writeInTurn(
  * @param onSent called with the size of the part once it is sent
  * @returns false when the next part must wait for `drain`
  */
-export function writeSlice(response: ServerResponse, slice: Uint8Array, onSent?: (sizeBytes: number) => void): boolean {
+export function writeSlice(response: ServerResponse, slice: Uint8Array, onSent?: OnSent): boolean {
   if (onSent === undefined) return response.write(slice);
   // When a viewer has left, this is called for slices that were not sent, too, without an error.
   return response.write(slice, (error) => {

@@ -7,7 +7,8 @@ import type { FastifyReply } from 'fastify';
 import { Agent } from 'undici';
 import { unreachableNode } from '#origin/peer-client.ts';
 import { pageOriginOf } from '#origin/rights/page-origin.ts';
-import { MS_PER_BYTE_HEADER, type OnSent, sendStream } from './send-bytes.ts';
+import type { OnSent } from '#origin/viewer-connection.ts';
+import { MS_PER_BYTE_HEADER, sendStream } from './send-bytes.ts';
 
 const CONNECT_TIMEOUT_MS = 2000;
 /**

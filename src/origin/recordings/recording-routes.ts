@@ -30,7 +30,7 @@ import type { Excerpt, Library, MovieViewer, Recorded, RecordedMedia } from '#re
 import type { InTurn, RecordingsElsewhere } from './elsewhere.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
 import type { FoundRecording, Recordings } from './recordings.ts';
-import { type OnSent, sendFile } from './send-bytes.ts';
+import { sendFile } from './send-bytes.ts';
 import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
 
 /** The most answers that may be read from disks and object stores at the same time. */
@@ -207,7 +207,7 @@ class RecordingAnswers {
     const { request } = reply;
     if (!(isResourceName(rendition) && isResourceName(name))) throw gone();
     const found = await this.#find(request, path);
-    const { asset, subject } = found;
+    const { asset, subject, streamPlaybackId } = found;
     const knows = this.#context.gate.knowsMediaUnder(subject.stream.playbackPolicy, {
       mediaPath: asset.path,
       proof,
@@ -234,25 +234,11 @@ class RecordingAnswers {
           );
       const { contentType, etag } = media;
       const msPerByte = watchedMsOf(found, recorded, rendition, media) / Math.max(1, media.sizeBytes);
-      const onSent = this.#delivers(request, found, msPerByte);
+      const onSent = this.#context.delivers(request, subject.playbackId, { usageOf: streamPlaybackId, msPerByte });
       const told = onSent === undefined ? msPerByte : undefined;
       const headers = { contentType, cacheControl, etag: `"${etag}"`, msPerByte: told };
       return await sendFile(reply, media, headers, signal, onSent);
     });
-  }
-
-  /**
-   * Makes the function that adds sent bytes of media to the usage of the stream, which is kept even when the stream is deleted.
-   * Undefined when another node asks, because that node notes the bytes itself.
-   */
-  #delivers(
-    request: FastifyRequest,
-    { subject, streamPlaybackId }: FoundRecording,
-    msPerByte: number,
-  ): OnSent | undefined {
-    const { audience, viewers } = this.#context;
-    if (viewers.told(request, subject.playbackId) !== undefined) return undefined;
-    return (sizeBytes) => audience.delivered(streamPlaybackId, sizeBytes, sizeBytes * msPerByte);
   }
 
   async #find(request: FastifyRequest, path: string): Promise<FoundRecording> {
@@ -320,7 +306,7 @@ class RecordingAnswers {
     answer: (opened: Opened) => Promise<FastifyReply>,
   ): Promise<FastifyReply> {
     const { request } = reply;
-    const { origin, recording, subject } = found;
+    const { origin, recording, subject, streamPlaybackId } = found;
     const { viewers } = this.#context;
     const { elsewhere, library } = this.#options;
     const isNode = viewers.told(request, subject.playbackId) !== undefined;
@@ -332,8 +318,9 @@ class RecordingAnswers {
         const added = viewers.passingOn(request, subject.playbackId);
         // The other node has few places for the requests of this node, so the networks of its viewers take turns here.
         const inTurn: InTurn = (ask) => (isMade ? this.#turnsElsewhere.run(address, ask, signal) : ask());
-        const delivers = isMedia ? (msPerByte: number) => this.#delivers(request, found, msPerByte) : undefined;
-        return await elsewhere.pass(reply, { origin, added, signal, inTurn, delivers });
+        const delivers = (msPerByte: number) =>
+          this.#context.delivers(request, subject.playbackId, { usageOf: streamPlaybackId, msPerByte });
+        return await elsewhere.pass(reply, { origin, added, signal, inTurn, delivers: isMedia ? delivers : undefined });
       }
       const recorded = await library.open(recording.path, recording.isStored, address);
       if (recorded === undefined) throw gone();
@@ -449,7 +436,7 @@ class RecordingAnswers {
       disposition: typeof download === 'string' ? saveAs(download, rendition, isAudio ? '.m4a' : '.mp4') : undefined,
     };
     // Nobody knows whether an MP4 is watched or kept, so it counts in bytes only.
-    const onSent = this.#delivers(reply.request, found, 0);
+    const onSent = this.#context.delivers(reply.request, found.subject.playbackId, { usageOf: found.streamPlaybackId });
     using withdrawn = this.#withdrawal(reading);
     return await sendFile(reply, file, headers, AbortSignal.any([signal, file.lost, withdrawn.signal]), onSent);
   }

@@ -10,7 +10,7 @@ import { hasAlready } from '#http/entity-tag.ts';
 import { cutOffIdle } from '#http/unread-answer.ts';
 import { OPEN_HEADERS, sendAnswer } from '#origin/answer.ts';
 import { parseRange } from '#origin/byte-range.ts';
-import { writeSlice } from '#origin/viewer-connection.ts';
+import { type OnSent, writeSlice } from '#origin/viewer-connection.ts';
 import type { ByteSource } from '#recording/recording.ts';
 
 /** The most bytes that are written to a connection at once. */
@@ -33,9 +33,6 @@ export interface FileHeaders {
   /** The value of {@link MS_PER_BYTE_HEADER}. When undefined, the header is left out. */
   readonly msPerByte?: number | undefined;
 }
-
-/** Called with a number of bytes of the body once they are sent. */
-export type OnSent = (sizeBytes: number) => void;
 
 /**
  * Sends the whole file, the requested range of it, or 304 when the viewer has it already.
