@@ -8,7 +8,8 @@ import { isPlaybackId, type MediaPath } from '#domain/ids.ts';
 import type { Milliseconds } from '#lib/units.ts';
 import { sendAnswer } from '#origin/answer.ts';
 import type { OriginContext } from '#origin/origin-context.ts';
-import { isOwners, type RecordingRoutesOptions } from './recording-routes.ts';
+import { isOwners, isOwnersOnly, isRunning } from './recording-rights.ts';
+import type { RecordingRoutesOptions } from './recording-routes.ts';
 
 /** The answer. Players must ignore fields that they do not know. */
 interface RecordingInfo {
@@ -46,13 +47,13 @@ export function recordingInfoRoute(
       if (found === undefined) return nothing(reply, shared);
       const { asset, recording, subject, origin, isLeft } = found;
       const admission = await context.gate.admitTo(request, subject);
-      const isRunning = asset.kind === 'recording' && recording.phase === 'recording';
-      const isForOwner = isRunning && !dvr;
+      const running = isRunning(found);
+      const isForOwner = isOwnersOnly(found, { dvr });
       const unshared = context.cacheControl('restricted');
       if (isForOwner && !(await isOwners(request, found, context, { isOwner }))) return nothing(reply, unshared);
       // The store gets the extent only from time to time, and once more when the recording is ready. The files of this node always have it.
       // Those of another node that is gone do not, and looking for them would make the answer depend on the bucket.
-      const mayBeLonger = isRunning || (asset.kind === 'recording' && recording.phase === 'storing' && !isLeft);
+      const mayBeLonger = running || (asset.kind === 'recording' && recording.phase === 'storing' && !isLeft);
       const opened =
         mayBeLonger && origin === undefined ? await library.open(asset.path, false, request.ip) : undefined;
       const extent = opened?.extent ?? asset;
@@ -60,7 +61,7 @@ export function recordingInfoRoute(
         of: isPlaybackId(playbackId) && playbackId !== asset.playbackId ? 'stream' : 'asset',
         folder: folderOf(asset.path),
         name: asset.name,
-        running: isRunning,
+        running,
         from: extent.fromMs ?? null,
         to: extent.untilMs ?? null,
         duration: Math.round(extent.durationS * 1000) / 1000,

@@ -12,7 +12,7 @@ import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
-import { isMediaPath, type UserId } from '#domain/ids.ts';
+import { isMediaPath } from '#domain/ids.ts';
 import { isRestricted } from '#domain/playback-policy.ts';
 import { AUDIO_RENDITION } from '#domain/profile.ts';
 import type { RenderedPlaylist } from '#hls/hls.ts';
@@ -29,6 +29,7 @@ import { ABOVE_TICKET } from '#origin/rights/restricted-playlists.ts';
 import type { Excerpt, Library, MovieViewer, Recorded, RecordedMedia } from '#recording/recording.ts';
 import type { InTurn, RecordingsElsewhere } from './elsewhere.ts';
 import { parseRecordingFile, type RecordingFile, recordingUrl, saveAs, spanQuery } from './recording-file.ts';
+import { isOwners, isOwnersOnly, isRunning, ownersOnly, type RecordingRights } from './recording-rights.ts';
 import type { FoundRecording, Recordings } from './recordings.ts';
 import { sendFile } from './send-bytes.ts';
 import { excerptOf, instantOf, narrow, parseSpan, parseTime } from './span.ts';
@@ -56,17 +57,13 @@ const PLAYLIST_ADDRESS = /(^|URI=")([A-Za-z0-9_~-])/gm;
 const SHEET_ADDRESS = /^(sheet-\d+\.jpg)/gm;
 
 /** What the routes need besides the context of the origin. */
-export interface RecordingRoutesOptions {
+export interface RecordingRoutesOptions extends RecordingRights {
   readonly recordings: Recordings;
   readonly library: Library;
   /** Passes requests on to other nodes. Undefined when this server is the only one. */
   readonly elsewhere: RecordingsElsewhere | undefined;
   /** The URL at which a CDN serves the object store to everybody, without a slash at the end. Undefined when there is none. */
   readonly publicUrl: string | undefined;
-  /** Whether viewers may watch a recording while it runs. */
-  readonly dvr: boolean;
-  /** Whether a request has an API key of a user. */
-  readonly isOwner: (request: FastifyRequest, userId: UserId) => Promise<boolean>;
 }
 
 const makingTurns = (atOnce: number): FairTurns =>
@@ -214,12 +211,12 @@ class RecordingAnswers {
       name,
     });
     if (!knows) throw gone();
-    const isOwnersOnly = this.#isForOwner(found);
+    const isForOwner = isOwnersOnly(found, this.#options);
     // While only the owner may watch, only the owner's playlists contain proofs.
-    if (isOwnersOnly && proof === undefined && !(await isOwners(request, found, this.#context, this.#options))) {
+    if (isForOwner && proof === undefined && !(await isOwners(request, found, this.#context, this.#options))) {
       throw ownersOnly();
     }
-    const isPrivate = isOwnersOnly || (proof !== undefined && !isRestricted(subject.stream.playbackPolicy));
+    const isPrivate = isForOwner || (proof !== undefined && !isRestricted(subject.stream.playbackPolicy));
     return await this.#read(reply, found, { isMade: false, isMedia: true }, async ({ recorded, signal }) => {
       const media = await recorded.media(rendition, name, excerptOf(asset));
       if (media === undefined) throw gone();
@@ -257,17 +254,12 @@ class RecordingAnswers {
     // What is wrong with a request that another node has passed on counts against the network of the viewer, not against that node.
     const address = viewers.addressOf(request, found.subject.playbackId);
     const admission = await gate.admitTo(request, found.subject, { ticket, address });
-    const isOwnersOnly = this.#isForOwner(found);
-    if (!isOwnersOnly && (ticket === undefined || admission.restricted)) return admission;
+    const isForOwner = isOwnersOnly(found, this.#options);
+    if (!isForOwner && (ticket === undefined || admission.restricted)) return admission;
     const owners = await gate.ownersAdmission(request, found.subject, ticket);
     if (owners !== undefined) return owners;
-    if (isOwnersOnly && !(await this.#options.isOwner(request, found.asset.userId))) throw ownersOnly();
+    if (isForOwner && !(await this.#options.isOwner(request, found.asset.userId))) throw ownersOnly();
     return admission;
-  }
-
-  /** Whether only the owner may watch for now, so that no cache may keep what the owner gets. */
-  #isForOwner(found: FoundRecording): boolean {
-    return !this.#options.dvr && isRunning(found);
   }
 
   /**
@@ -517,7 +509,7 @@ class RecordingAnswers {
     skip = false,
   ): string {
     const { cacheControl } = this.#context;
-    if (admission.restricted || this.#isForOwner(found)) return cacheControl('restricted');
+    if (admission.restricted || isOwnersOnly(found, this.#options)) return cacheControl('restricted');
     const kind = recorded.isRunning && ended === 'recorded_file' ? 'playlist' : ended;
     // The same span can be written in any number of ways, so only the viewer's own cache may keep the answer.
     if (isSpanInUrl) return kind === 'playlist' ? cacheControl('unshared') : `private, ${cacheControl(kind)}`;
@@ -533,10 +525,6 @@ class RecordingAnswers {
   }
 }
 
-/** Whether this is a recording that still grows, whose viewers are viewers of the stream. A clip is never one, even of such a recording. */
-const isRunning = ({ asset, recording }: FoundRecording): boolean =>
-  asset.kind !== 'clip' && recording.phase === 'recording';
-
 /**
  * The milliseconds that a viewer watches with this media of a replay. 0 for the audio beside video, because every player loads it in addition,
  * and 0 while the recording runs, because its viewers are counted as those of the stream.
@@ -549,23 +537,6 @@ function watchedMsOf(
 ): number {
   const isBeside = rendition === AUDIO_RENDITION && extent.tracks.some(({ kind }) => kind === 'video');
   return isBeside || isRunning(found) ? 0 : durationMs;
-}
-
-/** Whether a request has an API key or a token of the owner of a recording. @throws {MillraceError} `store_unavailable` */
-export async function isOwners(
-  request: FastifyRequest,
-  { asset, subject }: FoundRecording,
-  { gate }: OriginContext,
-  { isOwner }: Pick<RecordingRoutesOptions, 'isOwner'>,
-): Promise<boolean> {
-  return (await isOwner(request, asset.userId)) || (await gate.ownersAdmission(request, subject)) !== undefined;
-}
-
-function ownersOnly(): MillraceError {
-  return new MillraceError(
-    'playback_unauthorized',
-    'This recording is still running. Until it has ended, only its owner may watch it, with an API key or an owner token.',
-  );
 }
 
 /** The folder that has the viewer's ticket in its URL, relative to the requested file. Empty when URIs need no ticket. */
