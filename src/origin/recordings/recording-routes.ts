@@ -4,9 +4,11 @@
  * ```
  * /recordings/<path>/index.m3u8, <rendition>.m3u8, <rendition>.mp4, audio.m4a, poster.jpg, storyboard.vtt, sheet-<n>.jpg
  * /recordings/<path>/<rendition>/<name>               segments and init segments, as playlists name them
- * /recordings/<path>/v/<ticket>/<file>                the same files of a restricted stream, for one viewer
- * /recordings/<path>/s/<proof>/<rendition>/<name>     the media of a restricted stream, at the same URL for all its viewers
+ * /recordings/<path>/v/<ticket>/<file>                the same files for one viewer
+ * /recordings/<path>/s/<proof>/<rendition>/<name>     the media in such a viewer's playlists, at the same URL for all these viewers
  * ```
+ *
+ * The last two are used where a right is needed: for restricted streams, and for recordings that only their owner may watch yet.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -120,7 +122,7 @@ class RecordingRequests {
     if (file === undefined) throw gone();
     const found = await this.#find(request, path);
     const admission = await this.#admit(request, found, ticket);
-    // Public streams need no ticket.
+    // Nobody has a ticket for what needs none.
     if (ticket !== undefined && !admission.restricted) throw gone();
     const isPlaylist = file.type === 'multivariant' || file.type === 'playlist';
     const isStart = file.type === 'multivariant';

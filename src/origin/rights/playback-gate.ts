@@ -1,9 +1,9 @@
 /**
- * The playback gate before every playlist and thumbnail. It admits requests that have a right to the stream under the owner's playback
+ * The playback gate before every playlist, picture and MP4. It admits requests that have a right to watch under the owner's playback
  * policy.
  *
- * The check is made on the node that a viewer asks, before that node asks others, which do not check again. Media is not checked, because
- * its addresses can be learned only from playlists.
+ * For live streams, the node that a viewer asks makes the check, and the nodes that it asks do not check again. For recordings, each node
+ * checks. Whoever knows the address of a segment gets it, because it can be learned only from a playlist.
  */
 import type { FastifyRequest } from 'fastify';
 import { type ErrorCode, MillraceError } from '#domain/errors.ts';
@@ -157,7 +157,7 @@ export class PlaybackGate {
     return { restricted: true, policy, ticket: () => this.#tickets.seal(playbackId, { ownerToken }) };
   }
 
-  /** The policy of a stream whose media can only be fetched with proofs. Undefined for a public stream. */
+  /** The policy of a stream whose media nobody gets without proofs. Undefined for a public stream. */
   async restriction(playbackId: PlaybackId): Promise<PlaybackPolicy | undefined> {
     const policy = (await this.#directory.stream(playbackId))?.playbackPolicy;
     return isRestricted(policy) ? policy : undefined;
