@@ -20,14 +20,14 @@ export class ReadCache {
   readonly #answers = new Map<string, Map<SqlValue, Soon<unknown>>>();
   #count = 0;
 
-  /** @param currentVersion the version of the database, which is asked for at every read */
+  /** @param currentVersion the version of the database. It is called at every read, and may remember its result for one run of code */
   constructor(currentVersion: () => number | undefined) {
     this.#currentVersion = currentVersion;
   }
 
   /**
-   * The answer to a query, as up to date as one read now: the answer itself if it is remembered, otherwise a promise. Of two equal reads, the
-   * second gets the answer of the first if nothing was committed between the two calls. A failed read is not kept.
+   * The answer to a query, as up to date as one read when the running code began: the answer if it is remembered, otherwise a promise.
+   * Of two equal reads, the second gets the answer of the first if no commit was seen between the two calls. A failed read is not kept.
    * @param load reads the answer; it is called at once or not at all. The same query must always come with the same function
    */
   get<Item>(query: Query, load: () => Promise<Item>): Soon<Item> {
