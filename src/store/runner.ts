@@ -74,8 +74,13 @@ export class Runner {
   }
 
   /** Like `one`, with a cache, for reads at every request. Callers share the record, and get it at once while it is remembered. */
-  cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Soon<Item | undefined> {
+  cachedSoon<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Soon<Item | undefined> {
     return this.#cache.get(query, () => this.one(query, itemOf));
+  }
+
+  /** Like `cachedSoon`, but always with a promise. */
+  async cachedOne<Row, Item>(query: Query<Row>, itemOf: (row: Row) => Item): Promise<Item | undefined> {
+    return await this.cachedSoon(query, itemOf);
   }
 
   /**
@@ -83,12 +88,12 @@ export class Runner {
    * of them neither delays other reads nor displaces their cached answers.
    * @param address the address that caused the lookup; undefined when no stranger did
    */
-  strangersOne<Row, Item>(
+  async strangersOne<Row, Item>(
     query: Query<Row>,
     itemOf: (row: Row) => Item,
     address: string | undefined,
-  ): Soon<Item | undefined> {
-    return this.#strangersCache.get(query, () => this.#strangers.run(address, () => this.one(query, itemOf)));
+  ): Promise<Item | undefined> {
+    return await this.#strangersCache.get(query, () => this.#strangers.run(address, () => this.one(query, itemOf)));
   }
 
   /** Like `all`, within the budget for lookups that anybody can cause. */

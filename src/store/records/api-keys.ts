@@ -37,7 +37,7 @@ export function apiKeyRecords(runner: Runner, { compiler, patched }: Engine, clo
     byHash(secretHash, stranger) {
       const query = apiKeys.byHash({ secret_hash: secretHash });
       return stranger === undefined
-        ? runner.cachedOne(query, keyAndUserOfRow)
+        ? runner.cachedSoon(query, keyAndUserOfRow)
         : runner.strangersOne(query, keyAndUserOfRow, stranger);
     },
     get: (id, scope) => runner.one(apiKeys.get({ id, ...ofScope(scope) }), apiKeyOfRow),

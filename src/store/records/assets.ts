@@ -65,16 +65,16 @@ export function assetRecords(runner: Runner, engine: Engine, clock: Clock): Stor
   const records: Store['assets'] = {
     ...list,
 
-    get: async (id, scope) => await runner.cachedOne(assets.get({ id, ...ofScope(scope) }), assetOfRow),
+    get: (id, scope) => runner.cachedOne(assets.get({ id, ...ofScope(scope) }), assetOfRow),
     getMany: (ids, of) =>
       readMany(ids, (run) => runner.all(of === 'all' ? assets.getAny(run) : assets.getMany(run), assetOfRow)),
-    byPlaybackId: async (id, address) =>
-      await runner.strangersOne(
+    byPlaybackId: (id, address) =>
+      runner.strangersOne(
         isPlaybackId(id) ? assets.byPlaybackId({ playback_id: id }) : assets.get({ id: id as AssetId }),
         assetOfRow,
         address,
       ),
-    byPath: async (path, address) => await runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow, address),
+    byPath: (path, address) => runner.strangersOne(assets.byPath({ path }), locatedAssetOfRow, address),
 
     countOf,
     bytesOf: (user) => runner.count(assets.bytesOf({ user_id: user })),

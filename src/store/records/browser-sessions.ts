@@ -32,9 +32,9 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
       await runner.change(creating(session), [receipt]);
     },
 
-    byHash: async (secretHash, address) =>
-      await runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow, address),
-    byId: async (id) => await runner.cachedOne(sessions.byId({ id }), openSessionOfRow),
+    byHash: (secretHash, address) =>
+      runner.strangersOne(sessions.byHash({ secret_hash: secretHash }), openSessionOfRow, address),
+    byId: (id) => runner.cachedOne(sessions.byId({ id }), openSessionOfRow),
 
     ofUser: (user, page) =>
       runner.newestFirst(page, (args) => sessions.pageOfUser({ user_id: user, ...args }), browserSessionOfRow),
@@ -54,8 +54,7 @@ export function browserSessionRecords(runner: Runner, { compiler }: Engine): Sto
       await runner.change([sessions.putLink(rowOfLink(link))], [receipt]);
     },
 
-    link: async (secretHash, address) =>
-      await runner.strangersOne(sessions.link({ secret_hash: secretHash }), linkOfRow, address),
+    link: (secretHash, address) => runner.strangersOne(sessions.link({ secret_hash: secretHash }), linkOfRow, address),
 
     useLink: (link, session, receipt) =>
       runner.change(

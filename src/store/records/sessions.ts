@@ -122,7 +122,7 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
       await runner.change([sessions.create(rowOfSession(session)), ...alsoCreated(session)], [receipt]);
     },
 
-    get: async (id, scope) => await runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
+    get: (id, scope) => runner.cachedOne(sessions.get({ id, ...ofScope(scope) }), sessionOfRow),
 
     async change(id, change, writer) {
       const row = rowOfSessionChange(change);
@@ -151,10 +151,10 @@ export function sessionRecords(runner: Runner, engine: Engine, clock: Clock): St
     },
 
     openOf: (stream) => runner.all(sessions.openOfStream({ stream_id: stream }), sessionOfRow),
-    newest: async (playbackId, address) =>
-      await runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow, address),
-    byMediaPath: async (path, address) =>
-      await runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow, address),
+    newest: (playbackId, address) =>
+      runner.strangersOne(sessions.newest({ playback_id: playbackId }), locatedSessionOfRow, address),
+    byMediaPath: (path, address) =>
+      runner.strangersOne(sessions.byMediaPath({ media_path: path }), locatedSessionOfRow, address),
 
     async deleteEnded(before, limit) {
       return old.delete(oldList('ended', sessions.ended, { at: before, id: '' }, {}), limit);

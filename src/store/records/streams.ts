@@ -72,7 +72,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
       }),
 
     get: (id, scope) =>
-      whenKnown(runner.cachedOne(streams.get({ id }), streamOfRow), (stream) =>
+      whenKnown(runner.cachedSoon(streams.get({ id }), streamOfRow), (stream) =>
         stream !== undefined && isInScope(scope, stream.userId) ? stream : undefined,
       ),
 
@@ -108,8 +108,7 @@ export function streamRecords(runner: Runner, engine: Engine, clock: Clock): Sto
 
     forgetFormerKeys: (before, limit) => runner.changed(streams.forgetFormerKeys({ before, limit })),
 
-    byPlaybackId: async (id, address) =>
-      await runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
+    byPlaybackId: (id, address) => runner.strangersOne(streams.byPlaybackId({ playback_id: id }), streamOfRow, address),
 
     countOf: countOfUser,
 

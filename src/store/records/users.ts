@@ -31,7 +31,7 @@ export function userRecords(runner: Runner, { compiler, patched }: Engine): Stor
       await runner.change([users.create(rowOfUser(user))], [receipt], { taken: TAKEN });
     },
 
-    get: async (id) => await runner.cachedOne(users.get({ id }), userOfRow),
+    get: (id) => runner.cachedOne(users.get({ id }), userOfRow),
     getMany: (ids) => readMany(ids, (run) => runner.all(users.getMany(run), userOfRow)),
     byName: (name) => runner.one(users.byName({ name }), userOfRow),
 

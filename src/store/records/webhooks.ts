@@ -50,7 +50,7 @@ export function webhookRecords(runner: Runner, { compiler, now, skipLocked }: En
         await runner.change(queries, [receipt]);
       }),
 
-    get: async (id, scope) => await runner.cachedOne(webhooks.get({ id, ...ofScope(scope) }), webhookOfRow),
+    get: (id, scope) => runner.cachedOne(webhooks.get({ id, ...ofScope(scope) }), webhookOfRow),
 
     list: (scope, page) =>
       runner.newestFirst(page, (args) => webhooks.page({ ...ofScope(scope), ...args }), webhookOfRow),
