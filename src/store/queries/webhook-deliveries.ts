@@ -12,23 +12,29 @@ import { eventOfRow } from './events.ts';
 
 type DeliveryKey = Pick<WebhookDeliveriesTable, 'webhook_id' | 'sequence'>;
 
+/** Whether a delivery waits. */
+export const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
+const isDead = sql<boolean>`webhook_deliveries.state = 'dead'`;
+
 /** Prepares the queries for one dialect. @param now SQL for the database's clock */
 export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Milliseconds>) {
   const inMs = (delayMs: number) => sql<Milliseconds>`${now} + cast(${delayMs} as bigint)`;
-  const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
-  const isDead = sql<boolean>`webhook_deliveries.state = 'dead'`;
   const withEvents = db
     .selectFrom('webhook_deliveries')
-    .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
-    .selectAll('webhook_deliveries')
-    .select(['events.id as event_id', 'events.type', 'events.stream_id']);
+    .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence');
+  const numbersOf = (id: WebhookId) =>
+    db.selectFrom('webhook_deliveries').select('sequence').where('webhook_id', '=', id);
+  /** The pending deliveries of a webhook, beginning with the one that is due first. */
+  const pendingOf = (id: WebhookId) => numbersOf(id).where(isPending).orderBy('next_at').orderBy('sequence');
+  /** Whether a delivery is among the oldest in a state that were created before a time. */
+  const isOld = (state: 'pending' | 'dead', { before, limit }: { before: Milliseconds; limit: number }) =>
+    sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
+            where state = ${sql.lit(state)} and created_at < ${before} order by created_at limit ${limit})`;
 
   return {
     /** The due deliveries of a webhook, beginning with the one that has waited longest. */
     due: prepare((args: { webhook_id: WebhookId; limit: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .innerJoin('events', 'events.sequence', 'webhook_deliveries.sequence')
+      withEvents
         .select([
           'webhook_deliveries.attempts',
           'webhook_deliveries.created_at',
@@ -80,16 +86,7 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
         .updateTable('webhook_deliveries')
         .set({ state: sql.lit('dead' as const) })
         .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', 'in', (eb) =>
-          eb
-            .selectFrom('webhook_deliveries')
-            .select('sequence')
-            .where('webhook_id', '=', args.webhook_id)
-            .where(isPending)
-            .orderBy('next_at')
-            .orderBy('sequence')
-            .limit(args.limit),
-        )
+        .where('sequence', 'in', pendingOf(args.webhook_id).limit(args.limit))
         .where(
           sql<boolean>`exists (select 1 from webhooks where id = ${args.webhook_id} and disabled_reason <> 'user')`,
         ),
@@ -97,10 +94,7 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
 
     /** The number of the event of one delivery: the one that comes after the first `skip` deliveries of events after `after`. */
     nthAfter: prepare((args: { webhook_id: WebhookId; after: number; skip: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
+      numbersOf(args.webhook_id)
         .where('sequence', '>', args.after)
         .orderBy('sequence')
         .limit(sql.lit(1))
@@ -120,6 +114,8 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
 
     page: prepare(({ limit, ...args }: { webhook_id: WebhookId; state?: string; before?: number; limit: number }) => {
       const page = withEvents
+        .selectAll('webhook_deliveries')
+        .select(['events.id as event_id', 'events.type', 'events.stream_id'])
         .where('webhook_id', '=', args.webhook_id)
         .orderBy('webhook_deliveries.sequence', 'desc')
         .limit(limit);
@@ -132,18 +128,12 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
       db
         .updateTable('webhook_deliveries')
         .set({ state: sql.lit('dead' as const) })
-        .where(
-          sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
-            where state = 'pending' and created_at < ${args.before} order by created_at limit ${args.limit})`,
-        ),
+        .where(isOld('pending', args)),
     ),
 
     /** Deletes deliveries that were given up and that were created before a time. */
     deleteDead: prepare((args: { before: Milliseconds; limit: number }) =>
-      db.deleteFrom('webhook_deliveries').where(
-        sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
-            where state = 'dead' and created_at < ${args.before} order by created_at limit ${args.limit})`,
-      ),
+      db.deleteFrom('webhook_deliveries').where(isOld('dead', args)),
     ),
 
     /**
@@ -170,27 +160,12 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
 
     /** Returns a row when more than `count` deliveries of a webhook wait. */
     hasMoreWaiting: prepare((args: { webhook_id: WebhookId; count: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
-        .where(isPending)
-        .orderBy('next_at')
-        .orderBy('sequence')
-        .limit(sql.lit(1))
-        .offset(args.count),
+      pendingOf(args.webhook_id).limit(sql.lit(1)).offset(args.count),
     ),
 
     /** The number of the latest event whose delivery to a webhook was given up, after the `kept` latest such events are left out. */
     deadBeyond: prepare((args: { webhook_id: WebhookId; kept: number }) =>
-      db
-        .selectFrom('webhook_deliveries')
-        .select('sequence')
-        .where('webhook_id', '=', args.webhook_id)
-        .where(isDead)
-        .orderBy('sequence', 'desc')
-        .limit(sql.lit(1))
-        .offset(args.kept),
+      numbersOf(args.webhook_id).where(isDead).orderBy('sequence', 'desc').limit(sql.lit(1)).offset(args.kept),
     ),
 
     /** Deletes deliveries of a webhook that were given up, of events up to a number, the oldest first. */
@@ -198,11 +173,10 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
       db
         .deleteFrom('webhook_deliveries')
         .where('webhook_id', '=', args.webhook_id)
-        .where('sequence', 'in', (eb) =>
-          eb
-            .selectFrom('webhook_deliveries')
-            .select('sequence')
-            .where('webhook_id', '=', args.webhook_id)
+        .where(
+          'sequence',
+          'in',
+          numbersOf(args.webhook_id)
             .where(isDead)
             .where('sequence', '<=', args.sequence)
             .orderBy('sequence')

@@ -12,6 +12,7 @@ import { prepare } from '#store/prepared-query.ts';
 import type { WebhookChange } from '#store/webhook-store.ts';
 import { countUpTo } from './count-up-to.ts';
 import { newestFirst, ofUser, type PageArgs } from './lists.ts';
+import { isPending } from './webhook-deliveries.ts';
 
 /** The row of a webhook without the columns of its deliveries. */
 export type WebhookRow = Omit<WebhooksTable, 'due_at' | 'lease' | 'leased_until'>;
@@ -42,7 +43,6 @@ export function webhookQueries(db: Kysely<Database>, now: RawBuilder<Millisecond
   const inMs = (delayMs: number) => sql<Milliseconds>`${now} + cast(${delayMs} as bigint)`;
   const free = sql<boolean>`leased_until <= ${now}`;
   const isDue = sql<boolean>`due_at <= ${now}`;
-  const isPending = sql<boolean>`webhook_deliveries.state = 'pending'`;
 
   return {
     create: prepare((row: WebhookRow) => db.insertInto('webhooks').values(row)),
