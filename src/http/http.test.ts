@@ -4,6 +4,8 @@ import { type AddressInfo, connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
 import { MillraceError } from '#domain/errors.ts';
+import type { Clock } from '#lib/clock.ts';
+import { ms } from '#lib/units.ts';
 import { createLogger } from '#telemetry/logger.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { createHttp, listenHttp } from './http.ts';
@@ -13,11 +15,11 @@ const JSON_BODY = 'POST /read HTTP/1.1\r\nhost: a\r\ncontent-type: application/j
 const SETTINGS = { maxConnections: 100, trustedProxies: [], publicUrl: undefined };
 
 /** A server with routes of the test's own. */
-function serverOf(t: TestContext, settings: Partial<Parameters<typeof createHttp>[0]['settings']> = {}) {
+function serverOf(t: TestContext, settings: Partial<Parameters<typeof createHttp>[0]['settings']> = {}, clock?: Clock) {
   const lines: string[] = [];
   const metrics = createMetrics();
   const logger = createLogger('debug', { write: (line) => void lines.push(line) });
-  const http = createHttp({ settings: { ...SETTINGS, ...settings }, logger, metrics });
+  const http = createHttp({ settings: { ...SETTINGS, ...settings }, logger, metrics, ...(clock && { clock }) });
   t.after(() => {
     http.server.closeAllConnections();
     return http.close();
@@ -172,6 +174,44 @@ test('closing lets requests in flight finish, refuses others with an answer that
     await answers,
     /^HTTP\/1\.1 200 .*{"done":true}HTTP\/1\.1 204 .*HTTP\/1\.1 503 .*access-control-allow-origin: \*.*retry-after: 5.*"code":"shutting_down"/s,
   );
+});
+
+test('while the server closes, a connection stays open for a moment after a preflight, for the request that it announces', {
+  timeout: 60_000,
+}, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+  let time = 0;
+  const { http } = serverOf(t, {}, { now: () => ms(0), monotonic: () => ms(time) });
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
+  let waiting = 0;
+  http.get('/slow', async () => {
+    waiting += 1;
+    if (waiting === 2) arrive();
+    await released;
+    return { done: true };
+  });
+  http.options('*', (_request, reply) => reply.code(204).send());
+  const { port } = await listen(http);
+  const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')] as const;
+  /** Sends a request. Returns the answer, or nothing when the connection is closed. */
+  const ask = async (socket: (typeof sockets)[number], request: string) => {
+    const answer = Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    socket.write(`${request} HTTP/1.1\r\nhost: a\r\naccess-control-request-method: GET\r\n\r\n`);
+    return String((await answer)[0]);
+  };
+  const slow = sockets.map((socket) => ask(socket, 'GET /slow'));
+  await arrived;
+  const closed = http.close();
+  while (http.server.listening) await new Promise((resolve) => setImmediate(resolve));
+  release();
+  await Promise.all(slow);
+  for (const socket of sockets) assert.match(await ask(socket, 'OPTIONS /healthz'), /^HTTP\/1\.1 204 /);
+  t.mock.timers.tick(50);
+  assert.match(await ask(sockets[0], 'GET /healthz'), /^HTTP\/1\.1 503 .*"code":"shutting_down"/s);
+  time = 500;
+  t.mock.timers.tick(50);
+  await Promise.all([closed, ...sockets.map((socket) => socket.closed || once(socket, 'close'))]);
 });
 
 test('closing does not wait for a request that never ends', { timeout: 120_000 }, async (t) => {
