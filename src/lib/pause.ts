@@ -1,5 +1,5 @@
 /**
- * A wait of a given time that can be aborted.
+ * Waits of a given time that can be aborted.
  */
 
 /** Resolves after a time, or at once when the signal aborts. */
@@ -13,4 +13,12 @@ export function pause(durationMs: number, signal?: AbortSignal): Promise<void> {
     clearTimeout(timer);
     signal?.removeEventListener('abort', stop);
   });
+}
+
+/** Repeats work until the signal aborts: at once, and then after each pause. Rejects with the first error of the work. */
+export async function repeat(work: () => Promise<void>, everyMs: number, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    await work();
+    await pause(everyMs, signal);
+  }
 }

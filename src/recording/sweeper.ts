@@ -9,7 +9,7 @@ import type { Asset } from '#domain/asset.ts';
 import type { AssetId, MediaPath, NodeId, UserId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
-import { pause } from '#lib/pause.ts';
+import { repeat } from '#lib/pause.ts';
 import { DAY_MS, GIB, type Milliseconds, ms } from '#lib/units.ts';
 import type { Store } from '#store/store.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -86,7 +86,12 @@ export class Sweeper implements AsyncDisposable {
   /** Begins the first round at once. Called once. */
   start(): void {
     // Deletions wait for the bucket, for minutes when it does not answer. Space and quotas are checked in the meantime.
-    this.#running = Promise.all([this.#repeat(() => this.#mind()), this.#repeat(() => this.#clear())]);
+    const { intervalMs = INTERVAL_MS } = this.#options;
+    const { signal } = this.#closing;
+    this.#running = Promise.all([
+      repeat(() => this.#mind(), intervalMs, signal),
+      repeat(() => this.#clear(), intervalMs, signal),
+    ]);
   }
 
   /** Notes in the store that a recording is in the bucket, at once or when the store can be reached again. Never throws. */
@@ -115,14 +120,6 @@ export class Sweeper implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
-  }
-
-  async #repeat(round: () => Promise<void>): Promise<void> {
-    const { intervalMs = INTERVAL_MS } = this.#options;
-    while (!this.#closing.signal.aborted) {
-      await round();
-      await pause(intervalMs, this.#closing.signal);
-    }
   }
 
   /** Makes one round of everything. It never throws. */

@@ -7,7 +7,7 @@
 import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
-import { pause } from '#lib/pause.ts';
+import { repeat } from '#lib/pause.ts';
 import { DAY_MS, type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { ANSWERS_KEPT_MS } from './receipt.ts';
@@ -83,7 +83,7 @@ export class Housekeeping implements AsyncDisposable {
   constructor(options: HousekeepingOptions) {
     this.#options = options;
     this.#lookedAt = ms(options.clock.now() - FIRST_LOOK_BACK_MS);
-    this.#running = this.#run();
+    this.#running = repeat(() => this.#round(), options.intervalMs ?? INTERVAL_MS, this.#closing.signal);
   }
 
   /** Stops after the current batch. */
@@ -92,22 +92,10 @@ export class Housekeeping implements AsyncDisposable {
     await this.#running;
   }
 
-  async #run(): Promise<void> {
-    const { intervalMs = INTERVAL_MS, logger } = this.#options;
-    while (!this.#closing.signal.aborted) {
-      this.#failures = [];
-      await this.#round();
-      const [first] = this.#failures;
-      if (first !== undefined) {
-        logger.warn({ err: first, failures: this.#failures.length }, 'housekeeping failed; it is tried again');
-      }
-      await pause(intervalMs, this.#closing.signal);
-    }
-  }
-
   async #round(): Promise<void> {
-    const { store, clock, sessionRetentionDays, auditRetentionDays } = this.#options;
+    const { store, clock, sessionRetentionDays, auditRetentionDays, logger } = this.#options;
     const now = clock.now();
+    this.#failures = [];
     await this.#emptyOut((limit) => store.idempotency.deleteOlder(ms(now - ANSWERS_KEPT_MS), limit));
     await this.#step(() => store.browserSessions.deleteOver(now));
     await this.#emptyOut((limit) => store.streams.forgetFormerKeys(ms(now - FORMER_KEYS_KEPT_MS), limit));
@@ -124,6 +112,9 @@ export class Housekeeping implements AsyncDisposable {
       await this.#emptyOut((limit) => store.audit.deleteOlder(before, limit));
     }
     await this.#sweepEvents(now);
+    const [first] = this.#failures;
+    if (first === undefined) return;
+    logger.warn({ err: first, failures: this.#failures.length }, 'housekeeping failed; it is tried again');
   }
 
   async #sweepEvents(now: Milliseconds): Promise<void> {

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CautiousClock } from '#lib/cautious-clock.ts';
-import { pause } from '#lib/pause.ts';
+import { repeat } from '#lib/pause.ts';
 import { type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { isErrno } from './data-folder.ts';
@@ -59,22 +59,14 @@ export class LastTime implements AsyncDisposable {
 
   constructor(options: LastTimeOptions) {
     this.#options = options;
-    this.#running = this.#run();
+    const { everyMs = EVERY_MS } = options;
+    this.#running = repeat(() => this.#keep(), everyMs, this.#closing.signal).then(() => this.#keep());
   }
 
   /** Writes the time once more, and stops. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#running;
-  }
-
-  async #run(): Promise<void> {
-    const { everyMs = EVERY_MS } = this.#options;
-    while (!this.#closing.signal.aborted) {
-      await this.#keep();
-      await pause(everyMs, this.#closing.signal);
-    }
-    await this.#keep();
   }
 
   /** Writes a new file and renames it, so that the file is always complete, after a power failure, too. */
