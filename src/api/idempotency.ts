@@ -16,7 +16,7 @@ import type { ApiInstance } from './api.ts';
 import { presentedKey } from './presented-key.ts';
 import type { Answer } from './receipt.ts';
 import { openAnswer, type SealingKeys, type SentAnswer, sealAnswer } from './sealed-answer.ts';
-import type { StoredAnswers } from './stored-answers.ts';
+import type { AnswerRoom, StoredAnswers } from './stored-answers.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 /** A request that claimed its `Idempotency-Key`, because it was the first with it. */
@@ -24,8 +24,8 @@ export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
   /** Whether an answer was sealed, to be stored together with the change. */
   isSealed: boolean;
-  /** The room of the user that the answer takes in the database, as counted by {@link StoredAnswers}. 0 for admins, who have no limit. */
-  kib: number;
+  /** The room of the user that the answer takes in the database. */
+  readonly room: AnswerRoom;
   /** Encrypts the answer, so that only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
 }
@@ -67,7 +67,7 @@ export function makeRepeatable(
   { store, answers }: { readonly store: Pick<Store, 'idempotency'>; readonly answers: StoredAnswers },
 ): void {
   const claim = claimHook(new WaitingClaims(store), answers);
-  const release = releaseHook(store, answers);
+  const release = releaseHook(store);
   api.addHook('onRoute', (route: RouteOptions) => {
     if (typeof route.method !== 'string' || !REPEATABLE.includes(route.method)) return;
     if (route.config?.storesNothing === true) return;
@@ -91,13 +91,17 @@ function claimHook(claims: WaitingClaims, answers: StoredAnswers): preHandlerHoo
     const goOn = (isFirst: boolean) => {
       if (isFirst) done();
     };
-    begin({ claims, answers }, request, reply, idempotencyKey).then(goOn, done);
+    begin(claims, answers, request, reply, idempotencyKey).then(goOn, done);
   };
 }
 
-/** Claims the request. Returns whether it is to be carried out; if not, it was answered with the stored answer. */
+/**
+ * Claims the request if its user has room for the answer. Returns whether it is to be carried out; if not, it was answered with the stored
+ * answer.
+ */
 async function begin(
-  { claims, answers }: Admission,
+  claims: WaitingClaims,
+  answers: StoredAnswers,
   request: FastifyRequest,
   reply: FastifyReply,
   idempotencyKey: string,
@@ -109,19 +113,31 @@ async function begin(
     idempotencyKey,
     request: `${claim.userId} ${claim.route} ${claim.bodyHash}`,
   };
-  const { userId, isAdmin } = request.caller;
-  // Admins have no quotas.
-  const state = isAdmin ? await claims.claim(claim) : await claimWithin({ claims, answers }, claim);
+  const { room, retryAfterS } = answers.take(request.caller);
+  let state: IdempotencyState | undefined;
+  try {
+    // Repeats of earlier requests need no room.
+    state = room === undefined ? await claims.known(claim) : await claims.claim(claim);
+  } finally {
+    if (state?.state !== 'claimed') room?.giveBack();
+  }
+  if (state === undefined) {
+    throw new MillraceError(
+      'too_many_requests',
+      `Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; try again in ${retryAfterS} s.`,
+      { retryAfterS },
+    );
+  }
   switch (state.state) {
     case 'claimed': {
       const claimed: ClaimedRequest = {
         claim,
         isSealed: false,
-        kib: isAdmin ? 0 : 1,
+        room: room!, // a request that is claimed has room
         seal({ status, body }) {
           claimed.isSealed = true;
           const sealed = sealAnswer({ status, text: JSON.stringify(body) }, keys);
-          if (!isAdmin) claimed.kib = answers.grow(userId, sealed);
+          claimed.room.grow(sealed);
           return sealed;
         },
       };
@@ -147,41 +163,11 @@ async function begin(
   }
 }
 
-/** What decides whether a request is carried out. */
-interface Admission {
-  readonly claims: WaitingClaims;
-  readonly answers: StoredAnswers;
-}
-
-/**
- * Claims a request if its user has room for the answer. Repeats of earlier requests need no room.
- * @throws {MillraceError} `too_many_requests`
- */
-async function claimWithin({ claims, answers }: Admission, claim: IdempotencyClaim): Promise<IdempotencyState> {
-  const { allowed, retryAfterS } = answers.take(claim.userId);
-  if (!allowed) {
-    const known = await claims.known(claim);
-    if (known !== undefined) return known;
-    throw new MillraceError(
-      'too_many_requests',
-      `Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; try again in ${retryAfterS} s.`,
-      { retryAfterS },
-    );
-  }
-  let state: IdempotencyState | undefined;
-  try {
-    state = await claims.claim(claim);
-    return state;
-  } finally {
-    if (state?.state !== 'claimed') answers.giveBack(claim.userId, 1);
-  }
-}
-
 /**
  * Releases the claim of a request that was refused or changed nothing, before its answer is sent, so that a repeat is carried out anew. A
  * request whose outcome is unknown keeps its claim: if it was carried out, a repeat finds the answer, and if not, the claim expires.
  */
-function releaseHook(store: Pick<Store, 'idempotency'>, answers: StoredAnswers): onSendHookHandler {
+function releaseHook(store: Pick<Store, 'idempotency'>): onSendHookHandler {
   return (request, reply, _payload, done) => {
     const { statusCode } = reply;
     const isSettled = (statusCode < 400 && request.claimed?.isSealed) || statusCode === ERRORS.outcome_unknown.status;
@@ -189,7 +175,7 @@ function releaseHook(store: Pick<Store, 'idempotency'>, answers: StoredAnswers):
       done();
       return;
     }
-    answers.giveBack(request.caller.userId, request.claimed.kib);
+    request.claimed.room.giveBack();
     // While the store is down, the claim expires by itself.
     const goOn = () => done();
     store.idempotency.release(request.claimed.claim).then(goOn, goOn);

@@ -3,13 +3,25 @@
  */
 import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
-import { type BucketLevel, type BucketSize, QuotaBuckets } from '#lib/token-buckets.ts';
+import { type BucketSize, QuotaBuckets } from '#lib/token-buckets.ts';
 import { ANSWERS_KEPT_MS } from '#store/receipt.ts';
+import type { Caller } from './authenticate.ts';
 
 /** The KiB of answers that a user may store at once. The same amount comes back evenly over the time for which answers are kept. */
 const MAX_KIB = 128 * 1024;
 /** The approximate size of a row without its answer, and with its index entries. */
 const ROW_BYTES = 512;
+
+/** The room that one answer takes: at first that of the smallest answer. */
+export interface AnswerRoom {
+  /** Takes the rest of the room of an answer, even if less is left. */
+  grow(sealed: string): void;
+  /** Gives the room back, because the answer is not stored. */
+  giveBack(): void;
+}
+
+/** The room of an answer to an admin, who has no quotas. */
+const UNLIMITED: AnswerRoom = { grow: () => {}, giveBack: () => {} };
 
 /**
  * Counts the room of the answers that this process stores, in KiB and at least one for each. The room of an answer comes back while the
@@ -25,20 +37,21 @@ export class StoredAnswers {
     this.#size = { atOnce: kib, perMinute: kib / (ANSWERS_KEPT_MS / 60_000) };
   }
 
-  /** Takes the room of the smallest answer, if the user has any left. */
-  take(userId: UserId): BucketLevel {
-    return this.#buckets.take(userId, this.#size);
+  /** Takes room for an answer of a user. Undefined when there is none left. */
+  take({ userId, isAdmin }: Pick<Caller, 'userId' | 'isAdmin'>): { room: AnswerRoom | undefined; retryAfterS: number } {
+    if (isAdmin) return { room: UNLIMITED, retryAfterS: 0 };
+    const { allowed, retryAfterS } = this.#buckets.take(userId, this.#size);
+    return { room: allowed ? this.#roomOf(userId) : undefined, retryAfterS };
   }
 
-  /** Takes the rest of the room of an answer, even if less is left. @returns the KiB of the whole answer */
-  grow(userId: UserId, sealed: string): number {
-    const kib = Math.ceil((ROW_BYTES + sealed.length) / 1024);
-    this.#buckets.spend(userId, kib - 1, this.#size);
-    return kib;
-  }
-
-  /** Gives back the room of an answer that is not stored. */
-  giveBack(userId: UserId, kib: number): void {
-    this.#buckets.giveBack(userId, kib);
+  #roomOf(userId: UserId): AnswerRoom {
+    let kib = 1;
+    return {
+      grow: (sealed) => {
+        kib = Math.ceil((ROW_BYTES + sealed.length) / 1024);
+        this.#buckets.spend(userId, kib - 1, this.#size);
+      },
+      giveBack: () => this.#buckets.giveBack(userId, kib),
+    };
   }
 }
