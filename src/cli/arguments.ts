@@ -16,9 +16,10 @@ export interface Arguments {
   readonly moreMayFollow?: boolean;
 }
 
-/** The arguments of a command line. The value of an option is text, and that of a flag is true. Both are undefined when not given. */
+/** The arguments of a command line: the value of each option, if it was given, and the flags that were given. */
 interface Read {
-  readonly values: Readonly<Record<string, string | boolean | undefined>>;
+  readonly options: Readonly<Record<string, string | undefined>>;
+  readonly flags: ReadonlySet<string>;
   readonly positionals: readonly string[];
 }
 
@@ -35,12 +36,14 @@ export function readArguments(
     ...options.map((name) => [name, { type: 'string' } as const] as const),
     ...flags.map((name) => [name, { type: 'boolean' } as const] as const),
   ]);
-  // No value is a list, because no option may be given several times.
-  const parsed = parsedArguments({ args: [...args], options: config, allowPositionals: true }, command) as Read;
+  const parsed = parsedArguments({ args: [...args], options: config, allowPositionals: true }, command);
   const { length } = parsed.positionals;
   if (length < positionals) throw wrongUsage('An argument is missing.', command);
   if (length > positionals && !moreMayFollow) throw wrongUsage('There are too many arguments.', command);
-  return parsed;
+  // No value is a list, because no option may be given several times.
+  const values = options.map((name) => [name, parsed.values[name] as string | undefined] as const);
+  const given = flags.filter((name) => parsed.values[name] === true);
+  return { options: Object.fromEntries(values), flags: new Set(given), positionals: parsed.positionals };
 }
 
 /** Like {@link readArguments}, for a command that reports every fault in its arguments with the same sentence. */
@@ -60,7 +63,7 @@ export function readSimpleArguments(
 }
 
 /** Parses arguments without the messages of parseArgs, which repeat what was typed. Only the codes of its errors are used. */
-function parsedArguments<Config extends ParseArgsConfig>(config: Config, command: string) {
+function parsedArguments(config: ParseArgsConfig, command: string) {
   try {
     return parseArgs(config);
   } catch (error) {
@@ -73,7 +76,7 @@ function parsedArguments<Config extends ParseArgsConfig>(config: Config, command
 }
 
 /** Returns the value if it can be the name of a user or key. @throws {Exit} when it cannot */
-export function checkedName(value: unknown, what: string, command: string): string {
-  if (typeof value === 'string' && isName(value)) return value;
+export function checkedName(value: string | undefined, what: string, command: string): string {
+  if (value !== undefined && isName(value)) return value;
   throw wrongUsage(`${what} must be a name of 1 to 100 printable characters.`, command);
 }

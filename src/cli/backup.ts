@@ -24,7 +24,7 @@ The copy does not contain the media of recordings: copy the folder of recordings
 
 This is for SQLite. For a store in PostgreSQL the command prints how to run pg_dump instead.`,
   run: async (args) => {
-    const { values, positionals } = readSimpleArguments(
+    const { flags, positionals } = readSimpleArguments(
       args,
       { flags: ['force'], positionals: 1 },
       'Name one file to write to.',
@@ -34,7 +34,7 @@ This is for SQLite. For a store in PostgreSQL the command prints how to run pg_d
     const { store, recording } = configFromEnvironment();
     const { dataDir, databaseUrl } = store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'backup', file);
-    if (values.force !== true && existsSync(file)) {
+    if (!flags.has('force') && existsSync(file)) {
       throw new Exit(EXIT.failed, [`${file} already exists; name another file, or replace it with --force.`]);
     }
     const { sizeBytes } = await backupSqlite(dataDir, file);

@@ -29,10 +29,10 @@ export const keys = storeCommand({
   millrace keys revoke ID|NAME                   revoke a key; it stops working with the next request`,
   actions: {
     create: (args) => {
-      const { values } = readArguments(args, { options: ['name', 'user'], flags: ['read-only'] }, COMMAND);
-      const name = checkedName(values.name, '--name', COMMAND);
-      const user = checkedName(values.user, '--user', COMMAND);
-      const access = values['read-only'] === true ? READ_ONLY : undefined;
+      const { options, flags } = readArguments(args, { options: ['name', 'user'], flags: ['read-only'] }, COMMAND);
+      const name = checkedName(options.name, '--name', COMMAND);
+      const user = checkedName(options.user, '--user', COMMAND);
+      const access = flags.has('read-only') ? READ_ONLY : undefined;
       return (store) => create(store, { name, user, access });
     },
     list: (args) => {

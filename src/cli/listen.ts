@@ -66,11 +66,10 @@ A server sends webhooks to private addresses such as this one only if it runs wi
 function readOptions(args: readonly string[]) {
   const sentence =
     'Give --port a number from 0 to 65535, --status one from 200 to 599, and no other argument than --secret-file FILE.';
-  const { values } = readSimpleArguments(args, { options: ['port', 'secret-file', 'status'] }, sentence, COMMAND);
-  const given = values as Readonly<Record<string, string | undefined>>;
-  const port = integerOf(given.port ?? String(DEFAULT_PORT), 0, 65_535);
-  const status = integerOf(given.status ?? '200', 200, 599);
-  if (port !== undefined && status !== undefined) return { port, status, secretFile: given['secret-file'] };
+  const { options } = readSimpleArguments(args, { options: ['port', 'secret-file', 'status'] }, sentence, COMMAND);
+  const port = integerOf(options.port ?? String(DEFAULT_PORT), 0, 65_535);
+  const status = integerOf(options.status ?? '200', 200, 599);
+  if (port !== undefined && status !== undefined) return { port, status, secretFile: options['secret-file'] };
   throw wrongUsage(sentence, COMMAND);
 }
 

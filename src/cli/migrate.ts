@@ -23,10 +23,10 @@ The server does the same when it starts. The command is refused while a server o
 MILLRACE_DATA_DIR and MILLRACE_DATABASE_URL name the database, as for the server.`,
   run: async (args) => {
     const sentence = 'The only argument is --status.';
-    const { status } = readSimpleArguments(args, { flags: ['status'] }, sentence, 'millrace migrate').values;
+    const { flags } = readSimpleArguments(args, { flags: ['status'] }, sentence, 'millrace migrate');
     const { dataDir, databaseUrl, place, migrations: done } = await storeToMigrate();
     const pending = Object.keys(MIGRATIONS).filter((name) => !done.includes(name));
-    if (status === true) {
+    if (flags.has('status')) {
       const unknown = done.filter((name) => !(name in MIGRATIONS));
       console.log(place);
       for (const name of done.filter((each) => each in MIGRATIONS)) console.log(`done     ${name}`);

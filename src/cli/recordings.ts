@@ -36,12 +36,12 @@ export const recordings = storeCommand({
       return list;
     },
     check: (args) => {
-      const { values } = readArguments(args, { options: ['adopt'], flags: ['delete'] }, COMMAND);
-      const { adopt } = values;
-      if (adopt !== undefined && (values.delete === true || typeof adopt !== 'string' || !isUuid(adopt))) {
+      const { options, flags } = readArguments(args, { options: ['adopt'], flags: ['delete'] }, COMMAND);
+      const { adopt } = options;
+      if (adopt !== undefined && (flags.has('delete') || !isUuid(adopt))) {
         throw wrongUsage('--adopt must be the id of a stream, and cannot be used with --delete.', COMMAND);
       }
-      return (store) => check(store, { isDeleting: values.delete === true, adopter: adopt as StreamId | undefined });
+      return (store) => check(store, { isDeleting: flags.has('delete'), adopter: adopt as StreamId | undefined });
     },
     rm: (args) => {
       const { positionals } = readArguments(args, { positionals: 1, moreMayFollow: true }, COMMAND);

@@ -43,7 +43,7 @@ The server may be running. Run the command with the same settings as the server.
 
 function readName(args: readonly string[]): string {
   const sentence = 'The only argument is --user NAME, with a name of 1 to 100 printable characters.';
-  const { user = FIRST_USER } = readSimpleArguments(args, { options: ['user'] }, sentence, COMMAND).values;
-  if (typeof user === 'string' && isName(user)) return user;
+  const { user = FIRST_USER } = readSimpleArguments(args, { options: ['user'] }, sentence, COMMAND).options;
+  if (isName(user)) return user;
   throw wrongUsage(sentence, COMMAND);
 }

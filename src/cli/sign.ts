@@ -65,8 +65,8 @@ interface Options {
 /** Reads the command line. @throws {Exit} when it is wrong */
 function readOptions(args: readonly string[]): Options {
   const sentence = 'An argument is unknown, or an option lacks its value.';
-  const { values } = readSimpleArguments(args, { options: ['stream', 'expires', 'key'] }, sentence, COMMAND);
-  const { stream, expires = '1h', key } = values as Readonly<Record<string, string | undefined>>;
+  const { options } = readSimpleArguments(args, { options: ['stream', 'expires', 'key'] }, sentence, COMMAND);
+  const { stream, expires = '1h', key } = options;
   if (stream === undefined) throw wrongUsage('Name the stream by its id: --stream ID.', COMMAND);
   const [, count, unit = ''] = /^(\d{1,6})([smhd])$/.exec(expires) ?? [];
   const expiresS = Number(count) * (UNITS_S[unit] ?? Number.NaN);

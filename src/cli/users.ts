@@ -32,9 +32,9 @@ export const users = storeCommand({
   words: QUOTA_NAMES,
   actions: {
     create: (args) => {
-      const { values, positionals } = readArguments(args, { flags: ['admin'], positionals: 1 }, COMMAND);
+      const { flags, positionals } = readArguments(args, { flags: ['admin'], positionals: 1 }, COMMAND);
       const name = checkedName(positionals[0], 'NAME', COMMAND);
-      return (store) => create(store, name, values.admin === true);
+      return (store) => create(store, name, flags.has('admin'));
     },
     list: (args) => {
       readArguments(args, {}, COMMAND);
