@@ -74,8 +74,8 @@ export function folderError(
 }
 
 /** What the message of a system error says before the call and the path, which follow a comma. */
-export function systemReason(error: unknown): string | undefined {
-  return error instanceof Error ? error.message.split(',')[0] : String(error);
+export function systemReason(error: unknown): string {
+  return error instanceof Error ? error.message.split(',', 1)[0]! : String(error);
 }
 
 /** Whether an error is a system error with this code. */

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { pause } from '#lib/pause.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPostgres } from '../support/postgres.ts';
@@ -35,7 +36,7 @@ function stay(url: string, name: string) {
       await get(url, { headers }).catch(() => undefined);
       if (performance.now() - askedAt > MAY_HAVE_LEFT_MS) pauses += 1;
       askedAt = performance.now();
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
     }
   })();
   return {

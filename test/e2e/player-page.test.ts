@@ -18,7 +18,7 @@ import {
 import { type Loop, publishLoop, recordLoop, SMALL } from '../support/looped-publisher.ts';
 import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
-import { positionOf, untilPlaying, untilShown } from './player-page.ts';
+import { positionOf, RESTART_PAUSES, untilPlaying, untilShown } from './player-page.ts';
 import { variantsListed } from './viewer.ts';
 
 /** Small, because drawing a page takes more CPU time than decoding its video. */
@@ -353,8 +353,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using _publisher = await publish(stream);
     await using watched = await chromium.newPage(WINDOW);
     const { page, errors } = watched;
-    // The pauses before a lost session is started again.
-    await changeTimers(page, { 1000: 100, 2000: 100, 4000: 100 });
+    await changeTimers(page, RESTART_PAUSES);
     const body = `<script type="module" src="/play/element.js"></script>
       <millrace-player playback-id="${stream.playbackId}" muted controls></millrace-player>`;
     await page.route('**/own.html', (route) => route.fulfill({ contentType: 'text/html', body }));

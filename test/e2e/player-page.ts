@@ -4,6 +4,9 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
 
+/** Replaces the pauses before the player page starts a lost session again with shorter ones. */
+export const RESTART_PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
+
 /** Waits until a data attribute of the page has a value. The page keeps there what it shows. */
 export const untilShown = (page: Page, attribute: string, value: string): Promise<void> =>
   page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });

@@ -21,7 +21,7 @@ import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { axeOn, PHONE } from './dashboard-browser.ts';
-import { positionOf, untilPlaying, untilPreviewed, untilShown } from './player-page.ts';
+import { positionOf, RESTART_PAUSES, untilPlaying, untilPreviewed, untilShown } from './player-page.ts';
 
 const FPS = SMALL.fps.num;
 /** Small, because drawing a page takes more CPU time than decoding its video. */
@@ -32,8 +32,6 @@ const HOLD_MS = 60_000;
 const AHEAD_MS = 9000;
 /** Replaces the time after which the player page hides its controls with a shorter one. */
 const IDLE = { 2500: 250 };
-/** Replaces the pauses before the player page starts a lost session again with shorter ones. */
-const PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
 const PROFILES = [{ name: 'low', width: 256, height: 144, bitrate: 100_000, fps: 0 }];
 
 /** The content of `recording.json`. */
@@ -541,7 +539,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await recorded(stream.playbackId, 12);
     await using watched = await chromium.newPage(WINDOW);
     const { page, errors } = watched;
-    await changeTimers(page, PAUSES);
+    await changeTimers(page, RESTART_PAUSES);
     await page.goto(`${server.url}/play/${stream.playbackId}?t=1`);
     await untilShown(page, 'mode', 'replay');
     await untilShown(page, 'state', 'playing');
