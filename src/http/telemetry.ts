@@ -2,6 +2,7 @@
  * Metrics of the HTTP server.
  */
 import type { FastifyInstance, onResponseHookHandler } from 'fastify';
+import { ERRORS } from '#domain/errors.ts';
 import type { Count } from '#telemetry/counts.ts';
 import type { DurationObserver } from '#telemetry/durations.ts';
 import type { Metrics } from '#telemetry/metrics.ts';
@@ -13,8 +14,15 @@ declare module 'fastify' {
   }
 }
 
-/** The statuses that alerts look for. Their counters exist from the start, because Prometheus sees no increase in a series that is new. */
-const FAILURES = [500, 503];
+/**
+ * The statuses of faults of the service, which alerts look for. Their counters exist from the start, because Prometheus sees no increase in a
+ * series that is new.
+ */
+const FAILURES = new Set(
+  Object.values(ERRORS)
+    .filter(({ fault }) => fault === 'service')
+    .map(({ status }) => status),
+);
 
 /** The metrics of the answers of one route with one status. */
 interface Measured {
