@@ -6,7 +6,7 @@ import { PLAYBACK_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 const WATCHED =
-  'Minutes that all viewers watched together, including replays, except for segments of these that a cache in front of the servers or the bucket sent.';
+  'Minutes that all viewers watched together: as long as they were present at the live stream, and what the servers themselves sent of recordings and clips, without what a cache in front of them or the bucket sent. MP4s do not count.';
 
 /** The usage of one span of time. */
 export const UsageSumSchema = Type.Object(
@@ -27,10 +27,7 @@ export const UsageSumSchema = Type.Object(
       description:
         'How many viewers began to watch the stream, or one of its recordings and clips. One that comes back after more than 10 seconds counts again.',
     }),
-    watchedMinutes: Type.Number({
-      description:
-        'Minutes that all viewers watched together: as long as they were present at the live stream, and what the servers themselves sent of recordings and clips, without what a cache in front of them or the bucket sent. MP4s do not count.',
-    }),
+    watchedMinutes: Type.Number({ description: WATCHED }),
   },
   {
     $id: 'UsageSum',
