@@ -4,6 +4,7 @@
 import type { UserId } from '#domain/ids.ts';
 import type { Clock } from '#lib/clock.ts';
 import { type BucketSize, QuotaBuckets } from '#lib/token-buckets.ts';
+import { MINUTE_MS } from '#lib/units.ts';
 import { ANSWERS_KEPT_MS } from '#store/receipt.ts';
 import type { Caller } from './authenticate.ts';
 
@@ -34,7 +35,7 @@ export class StoredAnswers {
   /** @param kib the room of each user */
   constructor(clock: Clock, kib = MAX_KIB) {
     this.#buckets = new QuotaBuckets(clock);
-    this.#size = { atOnce: kib, perMinute: kib / (ANSWERS_KEPT_MS / 60_000) };
+    this.#size = { atOnce: kib, perMinute: kib / (ANSWERS_KEPT_MS / MINUTE_MS) };
   }
 
   /** Takes room for an answer of a user. Undefined when there is none left. */

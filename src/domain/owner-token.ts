@@ -2,12 +2,12 @@
  * Owner tokens: the right of a stream's owner to watch it whatever its playback policy is, as a text that can be part of an address.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 import { type ApiKeyId, type BrowserSessionId, isUuid, type PlaybackId } from './ids.ts';
 import { Secret } from './secret.ts';
 
 /** Milliseconds that an owner token is valid: as long as an unused browser session lasts, so that a page that stays open needs few tokens. */
-export const OWNER_TOKEN_LIFE_MS = 12 * 3_600_000;
+export const OWNER_TOKEN_LIFE_MS = 12 * HOUR_MS;
 
 /** The API key or browser session that a token was made with. The token is valid for as long as it is. */
 export type OwnerCredential = { readonly keyId: ApiKeyId } | { readonly sessionId: BrowserSessionId };

@@ -8,7 +8,7 @@ import type { WebhookId } from '#domain/ids.ts';
 import { type Quotas, quotasOf } from '#domain/quotas.ts';
 import type { Clock } from '#lib/clock.ts';
 import { repeat } from '#lib/pause.ts';
-import { DAY_MS, type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { ANSWERS_KEPT_MS } from './receipt.ts';
 import { FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
@@ -17,7 +17,7 @@ import { FORMER_KEYS_KEPT_MS, type Store } from './store.ts';
 const INTERVAL_MS = 60_000;
 
 /** The first round looks at the users with sessions that ended within this time. */
-const FIRST_LOOK_BACK_MS = 3_600_000;
+const FIRST_LOOK_BACK_MS = HOUR_MS;
 
 /** Each round looks back this much further than to the previous one, because the clocks of nodes differ and writes may be late. */
 const LATE_MS = 60_000;
@@ -33,7 +33,7 @@ const DELETED_STREAMS_KEPT_MS = 4 * DAY_MS;
 const MAX_DELIVERIES = 100_000;
 
 /** How far ahead the times of events must be, and for how long, until they are set back. The clock may also be behind for a moment. */
-const AHEAD_MS = 3_600_000;
+const AHEAD_MS = HOUR_MS;
 const AHEAD_FOR_MS = DAY_MS;
 
 /** The number of rows deleted by one write. Other writes wait only a few milliseconds for it. */

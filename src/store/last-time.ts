@@ -7,14 +7,14 @@ import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { CautiousClock } from '#lib/cautious-clock.ts';
 import { repeat } from '#lib/pause.ts';
-import { type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, HOUR_MS, type Milliseconds, ms } from '#lib/units.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import { isErrno } from './data-folder.ts';
 
 const NAME = 'last-time';
-const EVERY_MS = 3_600_000;
+const EVERY_MS = HOUR_MS;
 /** The longest time that a server may have been off for the present time to be believed. */
-const OFF_MS = 7 * 86_400_000;
+const OFF_MS = 7 * DAY_MS;
 
 /** An earlier time is that of a clock that is not set yet, at 1970 for example. No server with this file ran before. */
 const EARLIEST = Date.UTC(2026, 0);

@@ -11,7 +11,7 @@ import { ref } from '#api/schemas/ref.ts';
 import { UsageMetricSchema, UsageSumSchema } from '#api/schemas/usage.ts';
 import { NO_USAGE, type UsageSum } from '#domain/usage.ts';
 import { Type } from '#lib/schema.ts';
-import { DAY_MS, type Milliseconds, ms } from '#lib/units.ts';
+import { DAY_MS, MINUTE_MS, type Milliseconds, ms } from '#lib/units.ts';
 
 /** The days up to now that an answer is about when the request has no `from`. */
 const DEFAULT_DAYS = 30;
@@ -125,7 +125,7 @@ export function wholeHours({ from, to }: { readonly from: Milliseconds; readonly
 }
 
 /** Minutes to three decimals. */
-export const minutes = (milliseconds: number): number => Number((milliseconds / 60_000).toFixed(3));
+export const minutes = (milliseconds: number): number => Number((milliseconds / MINUTE_MS).toFixed(3));
 
 /** Reads a parameter that has one of these values, or is missing. @throws {MillraceError} `invalid_request` for any other value */
 export function readOneOf<Value extends string>(

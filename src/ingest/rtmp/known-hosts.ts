@@ -4,11 +4,12 @@
 import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
 import { networkOf } from '#lib/network-of.ts';
+import { DAY_MS } from '#lib/units.ts';
 
 /** How many hosts are remembered. When there are more, the one that published longest ago is forgotten. */
 const MAX_HOSTS = 10_000;
 /** How long a host is remembered after its last publish. */
-const KEPT_FOR_MS = 24 * 60 * 60 * 1000;
+const KEPT_FOR_MS = DAY_MS;
 
 /** The hosts (IPv4 addresses and IPv6 /64 networks) that published during the last day. */
 export class KnownHosts {

@@ -10,6 +10,7 @@ import { PlaylistText } from '#hls/rendered-playlist.ts';
 import { acceptsGzip } from '#http/accept.ts';
 import { hasAlready } from '#http/entity-tag.ts';
 import { FairTurns } from '#lib/fair-turns.ts';
+import { HOUR_MS } from '#lib/units.ts';
 import { sendAnswer } from '#origin/answer.ts';
 import type { OriginContext } from '#origin/origin-context.ts';
 import type { PlaybackAdmission } from '#origin/rights/playback-gate.ts';
@@ -32,7 +33,7 @@ export const MAX_WAITING_OF_HOST = 20;
 /** How often the server checks whether an MP4 that it is sending can still be watched. Sending one may take hours. */
 const LOOK_AGAIN_MS = 5000;
 /** Texts about spans up to this length are made at once, because they take no time. */
-const SHORT_MS = 3_600_000;
+const SHORT_MS = HOUR_MS;
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
 /** Matches the beginning of each URI in a multivariant playlist. All of them are relative. */

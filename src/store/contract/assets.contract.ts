@@ -10,7 +10,7 @@ import { type AssetId, newClipId, newUserId } from '#domain/ids.ts';
 import { DEFAULT_PROFILES } from '#domain/profile.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
-import { ms } from '#lib/units.ts';
+import { DAY_MS, ms } from '#lib/units.ts';
 import type { AssetFilter, AssetListOptions } from '#store/asset-store.ts';
 import {
   SOME_EXTENT,
@@ -424,24 +424,23 @@ function deletions(fixture: Fixture): void {
 
   it('makes recordings due a day after their stream was deleted, and when they are old', async () => {
     const { store, user } = fixture;
-    const day = 86_400_000;
-    const deleted = await recorded(fixture, { ...ENDED, endedAt: ms(50 * day) });
+    const deleted = await recorded(fixture, { ...ENDED, endedAt: ms(50 * DAY_MS) });
     const running = await recorded(fixture);
-    const old = await recorded(fixture, { ...ENDED, endedAt: ms(10 * day) });
-    const kept = await recorded(fixture, { ...ENDED, endedAt: ms(20 * day) });
+    const old = await recorded(fixture, { ...ENDED, endedAt: ms(10 * DAY_MS) });
+    const kept = await recorded(fixture, { ...ENDED, endedAt: ms(20 * DAY_MS) });
     for (const { streamId } of [deleted, running]) {
-      await store.streams.delete([streamId], user.id, [someReceipt({ at: ms(60 * day) })]);
+      await store.streams.delete([streamId], user.id, [someReceipt({ at: ms(60 * DAY_MS) })]);
     }
     // A deletion may cross the first part of a session.
-    const late = someSession(await recordedStream(fixture), { ...ENDED, endedAt: ms(60 * day) });
-    await store.streams.delete([late.streamId], user.id, [someReceipt({ at: ms(60 * day) })]);
+    const late = someSession(await recordedStream(fixture), { ...ENDED, endedAt: ms(60 * DAY_MS) });
+    await store.streams.delete([late.streamId], user.id, [someReceipt({ at: ms(60 * DAY_MS) })]);
     await store.sessions.create(late);
     const ours = new Set<string>([deleted, running, old, kept].map(({ id }) => id));
     const isLate = async (now: number) =>
       (await store.assets.due({ now: ms(now), endedBefore: undefined, limit: 1000 })).some(
         ({ id }) => id === assetIdOf(late),
       );
-    assert.deepEqual([await isLate(61 * day - 1), await isLate(61 * day)], [false, true]);
+    assert.deepEqual([await isLate(61 * DAY_MS - 1), await isLate(61 * DAY_MS)], [false, true]);
     const due = async (now: number, endedBefore?: number) =>
       (
         await store.assets.due({
@@ -452,19 +451,19 @@ function deletions(fixture: Fixture): void {
       )
         .map(({ id }) => id)
         .filter((id) => ours.has(id));
-    assert.deepEqual(await due(61 * day - 1), []);
-    assert.deepEqual(await due(61 * day), [deleted.id]);
-    assert.deepEqual(await due(61 * day, 20 * day), [deleted.id, old.id]);
-    assert.deepEqual(await due(61 * day, 90 * day), [deleted.id, old.id, kept.id]);
+    assert.deepEqual(await due(61 * DAY_MS - 1), []);
+    assert.deepEqual(await due(61 * DAY_MS), [deleted.id]);
+    assert.deepEqual(await due(61 * DAY_MS, 20 * DAY_MS), [deleted.id, old.id]);
+    assert.deepEqual(await due(61 * DAY_MS, 90 * DAY_MS), [deleted.id, old.id, kept.id]);
     const oldest = (await store.assets.oldest(old.nodeId, 1000)).map(({ id }) => id).filter((id) => ours.has(id));
     assert.deepEqual(oldest, [old.id, kept.id, deleted.id]);
-    await store.assets.finish(assetIdOf(kept), SOME_EXTENT, ms(20 * day));
+    await store.assets.finish(assetIdOf(kept), SOME_EXTENT, ms(20 * DAY_MS));
     await store.assets.stored(assetIdOf(kept));
     const unstored = (await store.assets.oldest(old.nodeId, 1000)).map(({ id }) => id).filter((id) => ours.has(id));
     assert.deepEqual(unstored, [old.id, deleted.id]);
-    assert.equal(await store.assets.expire(assetIdOf(old), ms(61 * day)), true);
-    assert.equal(await store.assets.expire(assetIdOf(old), ms(61 * day)), false);
-    assert.deepEqual(await due(61 * day, 20 * day), [deleted.id]);
+    assert.equal(await store.assets.expire(assetIdOf(old), ms(61 * DAY_MS)), true);
+    assert.equal(await store.assets.expire(assetIdOf(old), ms(61 * DAY_MS)), false);
+    assert.deepEqual(await due(61 * DAY_MS, 20 * DAY_MS), [deleted.id]);
   });
 }
 

@@ -5,7 +5,7 @@ import { type Kysely, type RawBuilder, sql } from 'kysely';
 import type { EventType, NewEvent, NewStreamEvent, ServiceEvent } from '#domain/events.ts';
 import type { EventId, SessionId, StreamId, UserId } from '#domain/ids.ts';
 import type { DeliveryState } from '#domain/webhook.ts';
-import type { Milliseconds } from '#lib/units.ts';
+import { DAY_MS, type Milliseconds } from '#lib/units.ts';
 import type { Database, EventsTable } from '#store/database.ts';
 import type { Query } from '#store/engine.ts';
 import { compilable, type PreparedQuery, prepare, prepareEach } from '#store/prepared-query.ts';
@@ -27,7 +27,7 @@ export interface EventListArgs {
 }
 
 /** The longest wait of a delivery that a receiver may ask for (`Retry-After`). */
-const LONGEST_WAIT_MS = 86_400_000;
+const LONGEST_WAIT_MS = DAY_MS;
 
 /** The columns that an event is inserted with. */
 const NEW_COLUMNS = ['id', 'type', 'at', 'user_id', 'stream_id', 'session_id', 'payload'] as const;
