@@ -19,7 +19,7 @@ import { FailureLog } from './failure-log.ts';
 import { Flooders } from './flooders.ts';
 import { readForwardedFor } from './forwarded-for.ts';
 import { hostProblem } from './host-header.ts';
-import { acceptOnlyJson, typeOnlyBodies } from './json-body.ts';
+import { acceptOnlyJson, settleBodyType } from './json-body.ts';
 import { KnownPaths } from './known-paths.ts';
 import { plainServer } from './plain-server.ts';
 import { requestIds } from './request-id.ts';
@@ -173,7 +173,7 @@ export function createHttp({
   // Runs before anything reads the body, or the address of the client.
   http.addHook('onRequest', (request, reply, done) => {
     readForwardedFor(request.raw, isTrustedProxy);
-    typeOnlyBodies(request.raw);
+    settleBodyType(request.raw);
     reply.headers(headers).header('x-request-id', request.id);
     const error = refusalOf(request, reply);
     if (error !== undefined) reply.headers(READABLE);

@@ -7,8 +7,8 @@ import { errorCodes, type FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { streamOf } from '#lib/request-connection.ts';
 
-/** The type of a body that has none. */
-const BYTES = 'application/octet-stream';
+/** Stands for the type of a body with neither type nor length. No client declares it. */
+const UNTYPED = 'application/x-untyped';
 
 /**
  * Parses `application/json` strictly. Bytes that are not UTF-8 are refused, since decoding would replace them and the
@@ -38,19 +38,19 @@ export function acceptOnlyJson(http: FastifyInstance): void {
     done(null, value);
   });
   // Over HTTP/2, a client may announce a body and then send none.
-  http.addContentTypeParser(BYTES, { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+  http.addContentTypeParser(UNTYPED, { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     done(body.length === 0 ? null : new errorCodes.FST_ERR_CTP_INVALID_MEDIA_TYPE());
   });
 }
 
 /**
- * Gives a request a content type exactly if it announces a body, because Fastify waits for the end of a body that has one, and ignores a
- * body over HTTP/2 that has neither type nor length. A body without a type is {@link BYTES} (RFC 9110 §8.3).
+ * Removes the content type of a request without a body: with it, Fastify would wait for the end of a body that never comes. Gives one to a
+ * body with neither type nor length, which Fastify would ignore over HTTP/2.
  */
-export function typeOnlyBodies(request: IncomingMessage): void {
+export function settleBodyType(request: IncomingMessage): void {
   const { headers } = request;
-  if (hasBody(request)) headers['content-type'] ??= BYTES;
-  else delete headers['content-type'];
+  if (!hasBody(request)) delete headers['content-type'];
+  else if (headers['content-length'] === undefined) headers['content-type'] ??= UNTYPED;
 }
 
 /** Whether a request announces a body. Over HTTP/2 a body needs no header, because the end of the stream follows it. */

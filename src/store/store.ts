@@ -208,7 +208,10 @@ export interface Store extends AsyncDisposable {
      * the key.
      */
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
-    /** The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on. */
+    /**
+     * The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on.
+     * @param stranger the address of a client whose key is not known to be valid. The result is always a promise then
+     */
     byHash(secretHash: string, stranger?: string): Soon<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */
     get(id: ApiKeyId, scope: Scope): Promise<ApiKey | undefined>;

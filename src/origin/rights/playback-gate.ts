@@ -3,7 +3,8 @@
  * policy.
  *
  * For live streams, the node that a viewer asks makes the check, and the nodes that it asks do not check again. For recordings, each node
- * checks. Whoever knows the address of a segment gets it, because it can be learned only from a playlist.
+ * checks. Whoever knows the address of a segment gets it, because it can be learned only from a playlist. The exception is a running
+ * recording without DVR: only its owner gets its segments at addresses without a proof.
  */
 import type { FastifyRequest } from 'fastify';
 import { type ErrorCode, MillraceError } from '#domain/errors.ts';
