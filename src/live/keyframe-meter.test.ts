@@ -37,6 +37,13 @@ test('neither an interval in which the video paused, nor a keyframe that is over
   );
 });
 
+test('keyframes at one time say nothing about the next one', () => {
+  const meter = new KeyframeMeter();
+  meter.add(true, 1);
+  meter.add(true, 1);
+  assert.equal(meter.expectedAfter(5), undefined);
+});
+
 test('the measurement restarts with another publisher', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0, 8], 9);

@@ -23,6 +23,8 @@ const REMEMBERED = 5;
 /** The meter of one video track. */
 export class KeyframeMeter {
   #intervals: readonly number[] = [];
+  /** The second longest of the intervals, or the only one. */
+  #usualS: number | undefined;
   #keyframeS: number | undefined;
   #lastS = 0;
 
@@ -32,6 +34,8 @@ export class KeyframeMeter {
     if (!keyframe) return;
     if (this.#keyframeS !== undefined) {
       this.#intervals = [...this.#intervals, mediaS - this.#keyframeS].slice(-REMEMBERED);
+      const [longestS, secondS = longestS] = this.#intervals.toSorted((a, b) => b - a);
+      this.#usualS = secondS;
     }
     this.#keyframeS = mediaS;
   }
@@ -39,6 +43,7 @@ export class KeyframeMeter {
   /** Restarts the measurement, because the following packets may come from an encoder with other settings. */
   restart(): void {
     this.#intervals = [];
+    this.#usualS = undefined;
     this.#keyframeS = undefined;
   }
 
@@ -51,12 +56,13 @@ export class KeyframeMeter {
   }
 
   /**
-   * The first decoding time after this one at which a keyframe is expected, in seconds. Undefined before the second keyframe. The second
-   * longest of the latest intervals counts, because one in which the video paused or a keyframe was lost is longer than the others.
+   * The first decoding time after this one at which a keyframe is expected, in seconds. Undefined before the second keyframe, and when
+   * keyframes have the same time. The second longest of the latest intervals counts, because one in which the video paused or a keyframe was
+   * lost is longer than the others.
    */
   expectedAfter(seconds: number): number | undefined {
-    const [longestS, usualS = longestS] = this.#intervals.toSorted((a, b) => b - a);
-    if (this.#keyframeS === undefined || usualS === undefined) return undefined;
+    const usualS = this.#usualS;
+    if (this.#keyframeS === undefined || usualS === undefined || usualS <= 0) return undefined;
     const missed = Math.floor(Math.max(0, seconds - this.#keyframeS) / usualS);
     return this.#keyframeS + (missed + 1) * usualS;
   }

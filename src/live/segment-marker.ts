@@ -5,11 +5,12 @@
  * whose successor would probably come too late. A segment may exceed the target duration by {@link MOST_LATE_S}, because EXTINF only has to
  * round to it ({@link TARGET_ROUNDING_S}). Where the next keyframe is expected within that time, the segment waits for it, also after a
  * pause of the leader. So does a segment that began with a keyframe while the keyframe interval is not known, except that a pause of the
- * leader ends it earlier. If no keyframe comes, the segment ends at the last frame that keeps it within that time. A longer interval is
- * divided into segments of about the same length. A segment that began without a keyframe while the interval is not known ends at the last
- * frame that keeps it within the target duration. A segment that began without a keyframe ends at the next keyframe. Without video the
- * audio leads, and each of its packets is a keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other
- * rendition begins the segment at its first packet that is presented at that time or later.
+ * leader ends it earlier. If no keyframe comes, the segment ends at the last frame that keeps it within that time. Where frames come at
+ * irregular times, that frame may last beyond it, and outputs shorten it. A longer interval is divided into segments of about the same
+ * length. A segment that began without a keyframe while the interval is not known ends at the last frame that keeps it within the target
+ * duration. A segment that began without a keyframe ends at the next keyframe. Without video the audio leads, and each of its packets is a
+ * keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first
+ * packet that is presented at that time or later.
  *
  * While the leader pauses, {@link SegmentMarker.pass} cuts segments that exceed the target duration by as much. While the leader is absent,
  * they exceed it by {@link ABSENT_LATE_S}. Pure: no clock, no I/O.
@@ -259,7 +260,7 @@ export class SegmentMarker {
   #note({ keyframe, dts, pts }: Packet, timescale: number): void {
     const atS = dts / timescale;
     const stepS = Math.max(0, atS - this.#lastLeaderS);
-    this.#usualStepS = Math.min(stepS, this.#stepS);
+    this.#usualStepS = Math.min(stepS, this.#stepS || stepS);
     this.#stepS = stepS;
     this.#longestStepS = Math.max(this.#longestStepS, this.#stepS);
     this.#lastLeaderS = atS;
