@@ -36,3 +36,10 @@ test('states beyond what a sample holds are left out', () => {
   ring.add(sample(1, { renditions: Array(40).fill('running') }));
   assert.deepEqual(ring.list()[0]?.renditions, Array(16).fill('running'));
 });
+
+test('a ring without samples takes no memory outside the heap', () => {
+  const before = process.memoryUsage().arrayBuffers;
+  const rings = Array.from({ length: 1000 }, () => new SampleRing());
+  const taken = process.memoryUsage().arrayBuffers - before;
+  assert.ok(taken < 1000 * 1000, `${taken} bytes for ${rings.length} rings`);
+});

@@ -11,9 +11,12 @@ const KEPT = 180;
 const COLUMNS = 14;
 const STATE_BITS = 2;
 
+/** The number of samples that there is room for at first. The room grows, because most sessions of a busy server may be short. */
+const FIRST_ROOM = 4;
+
 /** Keeps the latest samples of a session. */
 export class SampleRing {
-  readonly #rows = new Float64Array(KEPT * COLUMNS);
+  #rows = new Float64Array(0);
   #count = 0;
 
   /** Adds a sample. When there are too many, the oldest is dropped. Renditions beyond MAX_SAMPLED_RENDITIONS are left out. */
@@ -40,7 +43,9 @@ export class SampleRing {
       renditions.length,
       states,
     ];
-    this.#rows.set(row, (this.#count % KEPT) * COLUMNS);
+    const position = (this.#count % KEPT) * COLUMNS;
+    if (position === this.#rows.length) this.#grow();
+    this.#rows.set(row, position);
     this.#count += 1;
   }
 
@@ -48,6 +53,12 @@ export class SampleRing {
   list(): readonly HealthSample[] {
     const first = Math.max(0, this.#count - KEPT);
     return Array.from({ length: this.#count - first }, (_, index) => this.#sampleAt((first + index) % KEPT));
+  }
+
+  #grow(): void {
+    const before = this.#rows;
+    this.#rows = new Float64Array(Math.min(KEPT, Math.max(FIRST_ROOM, (2 * before.length) / COLUMNS)) * COLUMNS);
+    this.#rows.set(before);
   }
 
   #sampleAt(position: number): HealthSample {
