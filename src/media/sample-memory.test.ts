@@ -28,10 +28,32 @@ describe('sample memory', () => {
 
   it('puts samples next to each other until a slab is full', () => {
     const memory = new SampleMemory('audio');
+    // After a sample as large as a slab may be, all slabs are that large.
+    memory.keep(Buffer.alloc(32 * 1024));
     const slab = Array.from({ length: 32 }, () => ({ data: memory.keep(Buffer.alloc(1024)) }));
     const next = { data: memory.keep(Buffer.alloc(1)) };
     assert.equal(adjoining(slab).length, 1);
     assert.equal(adjoining([...slab, next]).length, 2);
+  });
+
+  it('takes at most twice the bytes of the samples, and 4 KiB, at any time', () => {
+    for (const [kind, sizeBytes] of [
+      ['audio', 90],
+      ['video', 330],
+      ['video', 12_000],
+    ] as const) {
+      const memory = new SampleMemory(kind);
+      const slabs = new Set<ArrayBufferLike>();
+      let keptBytes = 0;
+      let takenBytes = 0;
+      for (let count = 0; count < 200; count += 1) {
+        const { buffer } = memory.keep(Buffer.alloc(sizeBytes));
+        if (!slabs.has(buffer)) takenBytes += buffer.byteLength;
+        slabs.add(buffer);
+        keptBytes += sizeBytes;
+        assert.ok(takenBytes <= 2 * keptBytes + 4096, `${takenBytes} bytes for ${keptBytes} of ${kind}`);
+      }
+    }
   });
 
   it('gives a sample larger than a slab memory of exactly its size', () => {

@@ -5,26 +5,36 @@
  * the more memory is allocated outside its heap, so each byte is allocated there once, and not again for each message and each part.
  */
 
-/** The bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A larger one would keep more alive for one part. */
-const SLAB_BYTES = { audio: 32 * 1024, video: 256 * 1024 } as const;
+/** The most bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A larger one would keep more alive for one part. */
+const MAX_SLAB_BYTES = { audio: 32 * 1024, video: 256 * 1024 } as const;
+/**
+ * The least bytes of a slab. A slab is no larger than all samples before it, so that a track takes at most about twice its bytes. With full
+ * slabs from the start, thousands of short sessions would take twenty times the memory that they are charged for, in pieces that malloc
+ * cannot give back.
+ */
+const MIN_SLAB_BYTES = 4096;
 
 /** Copies samples into slabs. The bytes of a sample never change after that, and its slab lives for as long as one of its samples is used. */
 export class SampleMemory {
-  readonly #slabBytes: number;
+  readonly #maxSlabBytes: number;
+  /** The bytes of all samples so far. */
+  #keptBytes = 0;
   #slab: Buffer = Buffer.alloc(0);
   #used = 0;
 
-  constructor(kind: keyof typeof SLAB_BYTES) {
-    this.#slabBytes = SLAB_BYTES[kind];
+  constructor(kind: keyof typeof MAX_SLAB_BYTES) {
+    this.#maxSlabBytes = MAX_SLAB_BYTES[kind];
   }
 
   /** Copies a sample to the end of the previous one, or into a new slab where it does not fit. @returns the copy */
   keep(sample: Uint8Array): Uint8Array {
     const { length } = sample;
     if (length > this.#slab.length - this.#used) {
-      this.#slab = Buffer.allocUnsafeSlow(Math.max(length, this.#slabBytes));
+      const slabBytes = Math.max(MIN_SLAB_BYTES, Math.min(this.#keptBytes, this.#maxSlabBytes));
+      this.#slab = Buffer.allocUnsafeSlow(Math.max(length, slabBytes));
       this.#used = 0;
     }
+    this.#keptBytes += length;
     const start = this.#used;
     this.#used += length;
     this.#slab.set(sample, start);
