@@ -304,7 +304,7 @@ async function startSessions(parts: AsyncDisposableStack, config: Config, option
     onDoubt: (aheadMs) =>
       logger.warn(
         { aheadS: Math.round(aheadMs / 1000) },
-        'the clock is ahead of what it was before, so nothing expires by it for a day; if it is right, delete last-time in the data folder, set the clock of a PostgreSQL database, and restart the server',
+        'the clock is ahead of what it was before, so nothing expires by it for a day; if it is right, delete last-time in the data folder, set the clock of the database if that is PostgreSQL, and restart the server',
       ),
   });
   parts.use(new LastTime({ dataDir, clock: deletionClock, logger }));

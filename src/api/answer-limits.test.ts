@@ -85,7 +85,7 @@ for (const [version, options] of [
   ['HTTP/1.1', { http: HTTP1_OPTIONS }],
   ['HTTP/2', { http2: true }],
 ] as const) {
-  test(`answers over ${version} to clients that left before these were made are not counted as unread`, async (t) => {
+  test(`an answer over ${version} is not counted as unread when its client left before it was made`, async (t) => {
     const http = fastify(options as { http: typeof HTTP1_OPTIONS });
     http.addHook('onRequest', (request, _reply, done) => {
       Object.assign(request, { caller: { userId: 'ann', keyId: 'key', quotas: {} } });

@@ -103,7 +103,7 @@ test('requests that store nothing take no room, and neither do repeats', async (
   assert.equal(await fill('ann', 1), ROOM_KIB - 1);
 });
 
-test('what a user stored as an admin takes no room when they are no admin any more', async () => {
+test('answers that were stored for an admin take no room after the admin has become an ordinary user', async () => {
   const { post, fill, demote } = setUp();
   assert.equal(await fill('admin', LARGE.length), 2 * ROOM_KIB);
   assert.equal((await post('admin', 'refused')).statusCode, 409);

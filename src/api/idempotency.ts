@@ -124,7 +124,7 @@ async function begin(
   if (state === undefined) {
     throw new MillraceError(
       'too_many_requests',
-      `Too many answers are stored for your requests with an Idempotency-Key of the last 24 hours; try again in ${retryAfterS} s.`,
+      `Too many answers to your requests of the last 24 hours with an Idempotency-Key are stored; try again in ${retryAfterS} s.`,
       { retryAfterS },
     );
   }

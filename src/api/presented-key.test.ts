@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { PresentedKeys } from './presented-key.ts';
 
-/** The keys, and a function that reads the key of a request with this header on a connection. */
+/** Makes a function that reads the key of a request with this `authorization` header on a connection. */
 function reader(): (authorization: string, connection: Socket) => ReturnType<PresentedKeys['of']> {
   const keys = new PresentedKeys();
   return (authorization, connection) => keys.of({ headers: { authorization }, raw: new IncomingMessage(connection) });
@@ -35,7 +35,7 @@ test('requests of an HTTP/2 connection that present the same key get the same se
   assert.notEqual(requestIn({}), first);
 });
 
-test('what is remembered for a connection is short: no long header, and no buffer of several connections', () => {
+test('for a connection, neither a long header is kept in memory, nor a buffer that other connections share', () => {
   const of = reader();
   const long = `Bearer ${'x'.repeat(1000)}`;
   const socket = new Socket();
@@ -49,7 +49,7 @@ test('what is remembered for a connection is short: no long header, and no buffe
   const sockets = Array.from({ length: 100 }, () => {
     const connection = new Socket();
     of('Bearer one', connection);
-    // Other requests use up the pool that short buffers are parts of.
+    // Short buffers are slices of a pool. Other requests use it up, so that the next connection has a slice of another pool.
     for (let each = 0; each < 100; each += 1) Buffer.from('x'.repeat(1000), 'latin1');
     return connection;
   });

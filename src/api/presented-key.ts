@@ -25,7 +25,7 @@ export function presentedKey({ headers }: Pick<FastifyRequest, 'headers'>): Secr
  * connection is remembered with its hash, which takes longer to compute than most other checks of a request.
  */
 export class PresentedKeys {
-  /** By {@link connectionOf}. */
+  /** The last header of each connection and its key, by what {@link connectionOf} returns. */
   readonly #last = new WeakMap<object, { readonly header: Uint8Array; readonly key: Secret }>();
 
   /** Like {@link presentedKey}. */
@@ -38,7 +38,7 @@ export class PresentedKeys {
     // A proxy sends the requests of many clients on one connection. The response time must not tell them how much of a key they have guessed.
     if (last?.header.length === header.length && timingSafeEqual(last.header, header)) return last.key;
     const key = keyIn(text);
-    // A copy, because the buffer is a part of a larger one, which it would keep in memory.
+    // The buffer is a slice of a larger one, which would stay in memory without this copy.
     this.#last.set(connection, { header: new Uint8Array(header), key });
     return key;
   }

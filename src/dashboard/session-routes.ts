@@ -135,13 +135,13 @@ async function sessionOf(
   return open === undefined || isOver(open, clock.now()) ? undefined : open;
 }
 
-/** The answer for the pages: the token for the API, who is signed in, and the newest event, after which the pages read events. */
+/** The answer for the pages: the token for the API, who is signed in, and the newest event. The pages read the events after that one. */
 async function answerOf({ store, tokens, clock }: DashboardOptions, { session, user, key }: OpenBrowserSession) {
   const expiresAt = ms(clock.now() + TOKEN_LIFE_MS);
   return {
     token: tokens.issue(session.id, expiresAt).reveal(),
     expiresAt,
-    // Without it the pages read events from now on. A link that is used up, and a session, must not be lost because events cannot be read.
+    // If events cannot be read, the user is signed in nevertheless, because the link is used up. The pages then read events from now on.
     lastEventId: await store.events.last().catch(() => undefined),
     sessionId: session.id,
     user: { id: user.id, name: user.name, isAdmin: user.isAdmin },

@@ -42,7 +42,7 @@ describe('bitrates', () => {
       new BitrateMeter(4).rates({ ...VIDEO_TRACK, declaredFrameRate }, declared(undefined), shown).averageBps;
     assert.equal(estimate(60), 2 * estimate(undefined), 'with the declared frame rate');
     assert.equal(estimate(1), estimate(undefined), 'with a declared frame rate that is too low');
-    assert.equal(estimate(60, 30), estimate(undefined), 'with the one that the frames show');
+    assert.equal(estimate(60, 30), estimate(undefined), 'with the frame rate that the frames show');
   });
 
   test('have the highest rate of any run of half to one and a half target durations as their peak', () => {

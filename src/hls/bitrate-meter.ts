@@ -78,7 +78,7 @@ export class BitrateMeter {
 
 function guess(track: Track, shownFps: number | undefined): number {
   if (track.kind === 'audio') return track.channels * AUDIO_BPS_PER_CHANNEL;
-  // What is declared may be far too low, and an estimate that is too low makes players begin with video that they cannot load in time.
+  // A declared rate may be far too low, and an estimate that is too low makes players begin with video that they cannot load in time.
   const framesPerSecond = shownFps ?? Math.max(USUAL_FRAME_RATE, track.declaredFrameRate ?? 0);
   return track.width * track.height * framesPerSecond * VIDEO_BITS_PER_PIXEL;
 }

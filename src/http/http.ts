@@ -35,8 +35,8 @@ import { trustedProxies } from './trusted-proxies.ts';
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Notes that a request came from another node. From now on, each connection that carried one has a place and turns of its own, because
-     * it carries the requests of many viewers. The TLS handshakes of its host do not wait any more.
+     * Notes that a request came from another node. From now on, its connection has a place and turns of its own, because it carries the
+     * requests of many viewers. The TLS handshakes of its host do not wait any more.
      */
     trustNode(request: Pick<FastifyRequest, 'raw' | 'socket'>): void;
   }
@@ -88,7 +88,7 @@ export function createHttp({
   const validators = new RequestValidators();
   /** The connections of other nodes. */
   const nodes = new WeakSet();
-  /** The hosts of other nodes, which have shown by a request that they are. */
+  /** The hosts from which requests of other nodes came. */
   const nodeHosts = new Set<string>();
   const slots = new ConnectionSlots({ limit: settings.maxConnections, flooders, isTrustedProxy, logger });
   const http = fastify({

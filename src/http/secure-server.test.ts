@@ -485,7 +485,7 @@ test('a host that opens connection after connection has them closed before the h
   assert.equal(admitted, 1220);
 });
 
-test('the handshakes of a host that has shown to be another node do not wait', { timeout: 120_000 }, async (t) => {
+test('the handshakes of a host that sent a request as another node do not wait', { timeout: 120_000 }, async (t) => {
   const server = await serverOf(t);
   server.http.post('/node', (request) => {
     server.http.trustNode(request);
@@ -495,7 +495,7 @@ test('the handshakes of a host that has shown to be another node do not wait', {
   const first = await server.tls(['http/1.1'], '127.0.0.2');
   first.end('POST /node HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n');
   assert.match(await text(first), /^HTTP\/1\.1 200 /);
-  // Handshakes that have to wait never begin from here on.
+  // No timer fires from here on, so a handshake that has to wait never begins.
   t.mock.timers.enable({ apis: ['setTimeout'] });
   await Promise.all(several(60, () => server.tls([], '127.0.0.2')));
 });

@@ -82,7 +82,7 @@ test('after its first twenty, a host begins one handshake every 20 ms, and conne
   assert.deepEqual(begun.slice(60), sockets.slice(30), 'in their order, without those that have disconnected');
 });
 
-test('a host whose handshakes have waited begins no more of them at once than come back in time', async (t: TestContext) => {
+test('after handshakes of a host have waited, no more of them begin at once than its allowance has regained', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const { begun, open, pass20 } = started();
   for (let each = 0; each < 40; each += 1) open('192.0.2.1');
@@ -109,7 +109,7 @@ test('connections that are reset while they wait make no others begin sooner', a
   assert.equal(begun.length, 21);
 });
 
-test('when a host becomes exempt, those of its connections that wait begin in the next pause', async (t: TestContext) => {
+test('when a host becomes exempt, all of its waiting handshakes begin after the next pause', async (t: TestContext) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const exempt: string[] = [];
   const { begun, open, pass20 } = started(exempt);

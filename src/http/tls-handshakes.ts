@@ -117,9 +117,9 @@ function beginInTurns(server: Server): Begin {
 }
 
 /**
- * Lets the handshakes of a host wait that has begun many.
- * @param begin begins one whose time has come
- * @returns `pace`, which begins a handshake or lets it wait, and `isFull`, which tells whether no more of a host may wait
+ * Lets handshakes wait whose host has begun many.
+ * @param begin begins a handshake whose time has come
+ * @returns `pace`, which begins a handshake or lets it wait, and `isFull`, which tells whether no further handshake of a host may wait
  */
 function beginPaced(
   begin: Begin,
@@ -128,13 +128,13 @@ function beginPaced(
   const allowance = new TokenBuckets({ perMinute: MINUTE_MS / PAUSE_MS, atOnce: AT_ONCE, clock });
   const waiting = new FairQueue<Client>();
   let isScheduled = false;
-  // Whoever waits may disconnect, so an empty queue does not mean that no timer is due.
+  // A waiting client may disconnect, so a timer may be due although the queue is empty.
   const schedule = () => {
     if (isScheduled || waiting.size === 0) return;
     isScheduled = true;
     setTimeout(beginOneOfEach, PAUSE_MS);
   };
-  /** A host may have become exempt while its connections wait. */
+  /** Begins all waiting handshakes of a host, because it has become exempt. */
   const beginAllOf = (host: string) => {
     for (let next = waiting.takeOf(host); next !== undefined; next = waiting.takeOf(host)) begin(next);
   };
@@ -143,7 +143,7 @@ function beginPaced(
     for (let hosts = waiting.networks; hosts > 0; hosts -= 1) {
       const client = waiting.take()!;
       const { socket, host } = client;
-      // Otherwise the allowance would come back while handshakes of the host are begun at the same rate.
+      // Otherwise the allowance would be regained although handshakes of the host begin at the same rate.
       allowance.spend(host, 1);
       begin(client);
       if (isExempt(socket.remoteAddress ?? '')) beginAllOf(host);
@@ -157,7 +157,7 @@ function beginPaced(
       begin(client);
       return;
     }
-    // Several may have been admitted before the ClientHello of any of them was complete.
+    // Several connections may have been admitted before the ClientHello of any of them was complete.
     if (isFull(host)) {
       socket.destroy();
       return;

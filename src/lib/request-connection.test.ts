@@ -13,7 +13,7 @@ async function portOf(t: TestContext, server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-test('requests of one connection over HTTP/2 share it, and those of two do not', async (t) => {
+test('all requests of an HTTP/2 connection get the same object, and requests of another connection get another one', async (t) => {
   const seen: object[] = [];
   const server = createHttp2Server((request: Http2ServerRequest, response) => {
     seen.push(connectionOf(request as unknown as IncomingMessage));
@@ -29,7 +29,7 @@ test('requests of one connection over HTTP/2 share it, and those of two do not',
   assert.notEqual(seen[0], seen[2]);
 });
 
-test('requests of one connection over HTTP/1.1 share it', async (t) => {
+test('all requests of an HTTP/1.1 connection get the same object', async (t) => {
   const seen = new Set<object>();
   let requests = 0;
   const server = createServer((request, response) => {

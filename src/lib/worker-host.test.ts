@@ -14,7 +14,7 @@ const ECHO = `data:text/javascript,${encodeURIComponent(`
   });
 `)}`;
 
-/** A host of a thread that answers each message with the same, and what it is told, in order. */
+/** Makes the host of a thread that sends each message back, and a function that returns what the host is told, in order. */
 function echoHost(t: TestContext) {
   const told = new EventEmitter();
   const all = on(told, 'told');
@@ -29,7 +29,7 @@ function echoHost(t: TestContext) {
   return { host, next: async () => ((await all.next()).value as [string])[0] };
 }
 
-test('a thread that has died is noticed once, and the next message starts another, which is greeted again', async (t) => {
+test('the death of a thread is told once, and the next message starts another thread, which gets the greeting again', async (t) => {
   const { host, next } = echoHost(t);
   for (const [last, reason] of [
     ['die', 'the thread echo ended with code 3'],
@@ -46,7 +46,7 @@ test('a thread that has died is noticed once, and the next message starts anothe
   assert.equal(await next(), 'lost: the thread echo ended with code 0');
 });
 
-test('a thread that cannot take a message is ended, and the next message starts another', async (t) => {
+test('a thread is ended when a message cannot be sent to it, and the next message starts another', async (t) => {
   const { host, next } = echoHost(t);
   const started = once(process, 'worker');
   host.post('one');

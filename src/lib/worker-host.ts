@@ -7,7 +7,7 @@ import { within } from './within.ts';
 
 /** The options of a worker host. */
 export interface WorkerHostOptions<Sent, Received> extends Pick<WorkerOptions, 'workerData' | 'resourceLimits'> {
-  /** The name of the thread in logs, and for those who look at the process from outside. */
+  /** The name of the thread in logs, and in tools that list the threads of a process. */
   readonly name: string;
   /** The module that the thread runs. */
   readonly module: URL;
@@ -40,7 +40,7 @@ export class WorkerHost<Sent, Received> {
       this.#worker ??= this.#start();
       this.#worker.postMessage(message, transferred);
     } catch (error) {
-      // A thread that runs, but cannot take the message, must not go on beside the next one.
+      // If a thread runs, but the message cannot be sent to it, the thread must not go on beside the next one.
       void this.#worker?.terminate();
       this.#lost(this.#worker, String(error));
     }

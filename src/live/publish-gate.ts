@@ -55,7 +55,7 @@ export function createPublishGate(options: PublishGateOptions): PublishGate {
   const { store, registry, quotas: defaults, maxPublishers, throttle, metrics, claims, onAccepted } = options;
   const { attempts, clock } = options;
   const starts = new QuotaBuckets(options.clock);
-  // Prometheus does not see the increase from a missing series to the first refusals.
+  // A series must exist at 0, because Prometheus sees no increase where one begins with the first refusals.
   for (const code of REFUSAL_CODES) metrics.refusals.inc({ code }, 0);
 
   async function judge(request: PublishRequest, signal: AbortSignal): Promise<PublishDecision> {

@@ -204,7 +204,7 @@ test('a keyframe at a scene cut does not begin a segment before the one that aud
   assert.ok(before![1]! < after![1]!);
 });
 
-test('cuts never go back in time when the video comes far behind its audio', () => {
+test('no cut is earlier than the one before it, however far the video lags behind its audio', () => {
   const stalls = fc.record({
     gop: fc.integer({ min: 10, max: 90 }),
     fromFrame: fc.integer({ min: 1, max: 300 }),
@@ -226,7 +226,7 @@ test('cuts never go back in time when the video comes far behind its audio', () 
   );
 });
 
-test('frames that are missing before a keyframe that is known to come do not end a segment without one', () => {
+test('a segment ends at an expected keyframe although frames before the keyframe are missing', () => {
   for (const [targetDurationS, gop] of [
     [2, 60],
     [2, 66],
@@ -495,7 +495,7 @@ test('a pause of the leader without other tracks is cut into segments within the
   assert.ok(lengths.every((lengthS) => lengthS < 4.49));
 });
 
-test('a pause of the leader is cut in presentation time, as its neighbours are', () => {
+test('the cuts in a pause of the leader are in presentation time, as all other cuts are', () => {
   const marker = newMarker({ targetDurationS: 2 });
   markOf(marker, key(0, 300));
   markOf(marker, packetAt(VIDEO_TRACK, 4480, { delayMs: 300 }));

@@ -184,7 +184,7 @@ export class SegmentMarker {
       this.#longestStepS = 0;
       return marked(packet, missed);
     }
-    // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs to the one before.
+    // Another track, which is ahead of the leader, has begun the segment while the leader paused. This packet belongs before it.
     if (lengthS < 0 || atS + this.#compositionS <= (this.#cuts.at(-1)?.atS ?? 0)) return packet;
     const begins = packet.keyframe ? this.#mayEnd(phase, lengthS) : this.#mustEnd(phase, lengthS);
     if (!begins) return packet;

@@ -60,7 +60,7 @@ export async function originPlugin(app: FastifyInstance, options: OriginOptions)
   const viewers = new ViewerNames(cluster?.secret, options.onNode);
   const peers = cluster && (await openPeers(cluster.owners, viewers, options));
   const refusals = new Refusals(options.rights.clock, options.onRefused);
-  // Prometheus does not see the increase from a missing series to the first refusals.
+  // A series must exist at 0, because Prometheus sees no increase where one begins with the first refusals.
   for (const reason of REFUSAL_REASONS) options.metrics.playbackRefusals.inc({ reason }, 0);
   const gate = new PlaybackGate({
     ...options.rights,

@@ -169,8 +169,8 @@ test('a new viewer is reported to the node of the stream once as new, and then e
 });
 
 for (const [what, status, refusal, isCounted] of [
-  ['a viewer whom a node was told about is new again when that node has refused', 404, 'not_found', false],
-  ['a viewer who waited in vain for the publisher has been counted', 503, 'playlist_timeout', true],
+  ['a viewer is reported as new once more when the node that was told refused the request', 404, 'not_found', false],
+  ['a viewer who waited in vain for the publisher is reported as counted', 503, 'playlist_timeout', true],
 ] as const) {
   test(what, async (t) => {
     let isRefusing = true;

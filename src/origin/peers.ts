@@ -86,7 +86,7 @@ export class Peers implements AsyncDisposable {
       const headers = { 'accept-encoding': 'gzip', ...viewers.header(playbackId, reports) };
       try {
         const answer = await receive(await this.#client.get(origin, url, { headers, signal }), keptForMs);
-        // It counts viewers before they wait for the publisher. A node that refuses otherwise may not have counted anybody.
+        // The owner counts viewers before they wait for the publisher. If it refuses for another reason, it may not have counted anybody.
         const isCounted = answer.status === 200 || answer.refusal?.code === 'playlist_timeout';
         if (isCounted) audience.reported(playbackId, reports);
         return answer;

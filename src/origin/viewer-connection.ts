@@ -37,8 +37,8 @@ export const pipelineOf = (response: ServerResponse): Socket | undefined =>
 /**
  * Writes a body and ends the response.
  * @param pieces the body in order, copied only by encryption
- * @param onSent called with a number of bytes when they were sent: after each slice, or at the end of a body that is not sliced. Of an
- *   unsliced body that breaks off, nothing counts
+ * @param onSent called with a number of bytes when they were sent: after each slice, or at the end of a body that is not sliced. Not
+ *   called for a body that is not sliced and breaks off
  */
 export function writeBody(response: ServerResponse, pieces: readonly Uint8Array[], onSent?: OnSent): void {
   const stream = streamOf(response);

@@ -20,7 +20,7 @@ test('a request whose header only a node can have made is reported once as that 
   assert.deepEqual(asked, [ofNode]);
 });
 
-test('a node of an earlier version reads the names of viewers, and all that it names are new', () => {
+test('a node of an earlier version can read the names of viewers, and all viewers that it names are new', () => {
   const secret = new Secret('shared by all nodes');
   const viewers = new ViewerNames(secret);
   const { [VIEWERS_HEADER]: header } = viewers.header('stream', [

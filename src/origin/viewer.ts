@@ -11,9 +11,9 @@ import type { ReportedViewer, Viewer } from '#live/viewers.ts';
 /** The header that carries names of viewers, separated by commas, and the proof that a node made it. */
 export const VIEWERS_HEADER = 'x-millrace-viewers';
 /**
- * The header that says how many of these names, the first ones, are of viewers whose views have not been counted yet. Absent when all are.
- * It is a header of its own, because nodes of earlier versions neither send nor understand it. It counts only beside
- * {@link VIEWERS_HEADER}.
+ * The header with a number: the views of so many of the first viewers in {@link VIEWERS_HEADER} have not been counted yet. When it is absent,
+ * none have been counted. It is a header of its own, because nodes of earlier versions neither send nor understand it. It counts only
+ * beside {@link VIEWERS_HEADER}.
  */
 const NEW_VIEWERS_HEADER = 'x-millrace-new-viewers';
 /** The header with the address of the one viewer for whom a node passes a request on. It counts only beside {@link VIEWERS_HEADER}. */

@@ -32,7 +32,7 @@ export class RecordingLibrary implements Library {
   readonly #shelf: Shelf;
   readonly #open = new LRUCache<MediaPath, OpenRecording>({
     maxSize: MAX_OPEN_BYTES,
-    // At most half of what all may take, so that the longest one is kept, too.
+    // A recording counts as at most half of what all may take, so that even the longest one is kept.
     sizeCalculation: ({ memoryBytes }) => Math.min(MAX_OPEN_BYTES / 2, memoryBytes),
   });
   /** Recordings that are being opened, so that all who ask for the same one wait together. */

@@ -64,7 +64,7 @@ interface RecordingSource {
   readonly targetDurationS: number;
   /** The owner of the index: a recorder, which may replace it, or an object that only holds the index of a recording that does not run. */
   readonly recording: { readonly index: RecordingIndex };
-  /** Whether the index grows while it is open. */
+  /** Whether the index may still grow, because the recording was running when it was opened. */
   readonly mayGrow: boolean;
 }
 
@@ -87,7 +87,7 @@ export class OpenRecording implements Recorded {
     this.#shelf = shelf;
   }
 
-  /** Whether this is the recording that a recorder writes. */
+  /** Whether this recorder writes the recording. */
   isOf(recorder: object): boolean {
     return this.#source.recording === recorder;
   }
@@ -96,7 +96,7 @@ export class OpenRecording implements Recorded {
     return this.#index.hasEnded;
   }
 
-  /** About how much memory it takes. */
+  /** About how much memory the recording takes while it is open, in bytes. */
   get memoryBytes(): number {
     const { renditions, pictures } = this.#index;
     const segments = renditions.reduce((sum, rendition) => sum + rendition.segments.count, 0);

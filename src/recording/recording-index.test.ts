@@ -81,7 +81,7 @@ describe('the index of a recording', () => {
       read([{ ...INIT, track: { ...INIT.track, declaredFrameRate } as typeof INIT.track }, ...segments(count)])
         .renditions[0]!.framesPerSecond;
     assert.deepEqual([rate(15, 20), rate(29.97, 20), rate(60, 20)], [30, 29.97, 60]);
-    assert.equal(rate(15, 1), 15, 'two seconds may be a burst');
+    assert.equal(rate(15, 1), 15, 'two seconds of frames may be a burst');
   });
 
   it('finds segments by number and by wall-clock time', () => {

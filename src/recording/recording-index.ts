@@ -16,7 +16,7 @@ import type {
 import type { PlacedPicture } from './picture-file.ts';
 import { firstIndex } from './recorded-samples.ts';
 
-/** The least media, in seconds, whose frames show that a declared frame rate is too low. A burst at the beginning does not count. */
+/** The least media, in seconds, that can show that a declared frame rate is too low. With less, a burst at the beginning could be taken for it. */
 const MEASURED_S = 10;
 
 /** A segment of a rendition. */
@@ -203,8 +203,8 @@ export class RecordedRendition {
   }
 
   /**
-   * The declared frame rate, otherwise the one measured over the whole recording. Undefined for audio and before the first part. A source
-   * that declares less than it has is announced as measured. One that declares more is not, because pauses look the same.
+   * The declared frame rate, or the one measured over the whole recording where that is clearly higher or none is declared. A measured rate
+   * that is lower is not used, because pauses lower it, too. Undefined for audio and before the first part.
    */
   get framesPerSecond(): number | undefined {
     const { track } = this;

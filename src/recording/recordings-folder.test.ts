@@ -84,7 +84,7 @@ test('a folder that an earlier version marked, or that another server uses as we
   assert.throws(() => mustBeThere(place()), /mount its volume/);
 });
 
-/** A thread that marks one place after the other, each when all threads have come to it. */
+/** A thread that marks one place after another. Before each, it waits until all threads are there. */
 const MARKING_THREAD = `
   const { workerData: { module, places, threads, arrived } } = require('node:worker_threads');
   import(module).then(({ mustBeThere }) => {
@@ -96,7 +96,7 @@ const MARKING_THREAD = `
     }
   });`;
 
-test('servers that mark the folder they share at the same time agree on its mark', async (t) => {
+test('servers that mark their shared folder at the same time agree on its mark', async (t) => {
   const root = recordingsFolder(t);
   const [threads, rounds] = [4, 60];
   const arrived = new Int32Array(new SharedArrayBuffer(4 * rounds));
@@ -137,12 +137,12 @@ test('a folder that could not be marked, because the disk was full or the power 
   utimesSync(marker, atime, mtime);
   mustBeThere(place());
   const mark = readFileSync(marker, 'utf8');
-  // The note was written, and the mark was not.
+  // The power failed when the note had been written, but not yet the mark.
   writeFileSync(marker, '');
   utimesSync(marker, atime, mtime);
   mustBeThere(place());
   assert.equal(readFileSync(marker, 'utf8'), mark);
-  // What an operator empties is marked anew.
+  // When an operator empties the file, it gets another mark.
   writeFileSync(marker, '');
   mustBeThere(place());
   assert.notEqual(readFileSync(marker, 'utf8'), mark);

@@ -47,21 +47,21 @@ export function mustBeThere({ folder, noteFile }: RecordingsPlace): void {
     );
   }
   const known = mark || newMark(folder);
-  // If the process ends between the two writes, the next one takes the same mark.
+  // If the process ends between the two writes, the next process takes the same mark.
   if (!wasUsed || notedMark !== known) writeFileSync(noteFile, `${folder}\n${known}`, { mode: 0o600, flush: true });
   if (!mark) writeFileSync(marker, known, { flag: 'r+', flush: true });
 }
 
 /**
- * The mark of a folder that has none yet: what identifies its empty marker, which is created if there is none. So all threads, and all
- * servers that share the folder, take the same mark when they start at the same time.
+ * The mark of a folder that has none yet. It is made of the inode and the time of the empty marker file, which is created if there is none.
+ * So all threads, and all servers that share the folder, take the same mark when they start at the same time.
  */
 function newMark(folder: string): string {
   const marker = join(folder, MARKER_NAME);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   writeFileSync(marker, '', { flag: 'a', mode: 0o600 });
   const { ino, mtimeNs } = statSync(marker, { bigint: true });
-  // What is empty now was so before, so these values are not those after another server has written the mark.
+  // If the marker is still empty, no other server had written a mark into it when its inode and time were read.
   return textOf(marker) || `${ino}-${mtimeNs}`;
 }
 

@@ -73,7 +73,7 @@ export function folderError(
   return new StoreOpenError(isErrno(error, 'ENOSPC') ? 'disk_full' : code, path, systemReason(error), { cause: error });
 }
 
-/** What the message of a system error says before the call and the path, which follow a comma. */
+/** The reason in the message of a system error. The call and the path follow it after a comma, and are left out. */
 export function systemReason(error: unknown): string {
   return error instanceof Error ? error.message.split(',', 1)[0]! : String(error);
 }

@@ -19,8 +19,9 @@ function newFolder(t: TestContext): string {
 }
 
 /**
- * A server that runs for a while with its clock at a time. Returns by which time it would delete data, at its start and at its end.
- * @param running what happens before it ends
+ * Runs a server for some hours with its clock set to `now`. Returns the time by which it would delete data, at its start and at its end,
+ * and how often it doubted its clock.
+ * @param running what happens before the server ends
  */
 async function run(dataDir: string, { now, hours }: { now: number; hours: number }, running = () => {}) {
   const machine = { now, monotonic: 0 };
@@ -72,7 +73,7 @@ test('a file that an operator deletes while the server doubts its clock stays de
   assert.deepEqual([first, doubts], [later + DAY_MS, 0]);
 });
 
-test('a clock at 1970 deletes nothing, and the time is believed again as soon as a server starts after it is right', async (t) => {
+test('with a clock at 1970 nothing is deleted, and a server that starts with the right clock believes it at once', async (t) => {
   const dataDir = newFolder(t);
   await run(dataDir, { now: NOW, hours: 1 });
   assert.ok((await run(dataDir, { now: 0, hours: 1 })).last < DAY_MS);

@@ -16,7 +16,7 @@ const EVERY_MS = HOUR_MS;
 /** The longest time that a server may have been off for the present time to be believed. */
 const OFF_MS = 7 * DAY_MS;
 
-/** An earlier time is that of a clock that is not set yet, at 1970 for example. No server with this file ran before. */
+/** A clock with an earlier time, 1970 for example, is not set yet, because no server that wrote this file ran before. */
 const EARLIEST = Date.UTC(2026, 0);
 
 /**
@@ -49,8 +49,8 @@ export interface LastTimeOptions {
 }
 
 /**
- * Keeps the time in `<dataDir>/last-time` at the start, every hour, and at the end. While the clock is not believed, the file stays as it
- * is, or deleted: an operator who knows that the clock is right deletes it.
+ * Keeps the time in `<dataDir>/last-time` at the start, every hour, and at the end. While the clock is not believed, nothing is written: an
+ * operator who knows that the clock is right deletes the file, and it must stay deleted.
  */
 export class LastTime implements AsyncDisposable {
   readonly #options: LastTimeOptions;
@@ -69,7 +69,7 @@ export class LastTime implements AsyncDisposable {
     await this.#running;
   }
 
-  /** Writes a new file and renames it, so that the file is always complete, after a power failure, too. */
+  /** Writes a new file and renames it, so that the file is always complete, even after a power failure. */
   async #keep(): Promise<void> {
     const { dataDir, clock, logger } = this.#options;
     const now = clock.now();

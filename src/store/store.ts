@@ -491,7 +491,7 @@ export interface Store extends AsyncDisposable {
       claim: IdempotencyClaim,
       options: { readonly pendingMs: number; readonly keepMs: number },
     ): Promise<IdempotencyState>;
-    /** The state of a request without claiming it. Undefined when {@link claim} would claim it. */
+    /** Tells the state of a request without claiming it. Undefined when {@link claim} would claim it. */
     known(
       claim: IdempotencyClaim,
       options: { readonly pendingMs: number; readonly keepMs: number },

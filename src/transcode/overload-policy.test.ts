@@ -63,7 +63,7 @@ it('sheds as many of other renditions as were shed before, but never the last', 
   assert.deepEqual(run(policy, 1500, 1000, 1500), ['1000 skip']);
 });
 
-it('sheds no other rendition in place of one that is left out, and makes the last that remains', () => {
+it('sheds no other rendition in place of one that is left out, and never sheds the last that remains', () => {
   const policy = new OverloadPolicy(['a', 'b', 'c', 'd']);
   run(policy, 1500, 0, 1000);
   assert.deepEqual([policy.leaveOut('a'), policy.shed], [undefined, ['b']]);

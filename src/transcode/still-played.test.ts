@@ -4,7 +4,7 @@ import { PlayedWorkers } from '#test/support/played-worker.ts';
 import { VIDEO_TRACK } from '#test/support/tracks.ts';
 import { makeStill } from './still.ts';
 
-it('gives a worker that prepares its time once more, and no more than that', async (t) => {
+it('starts the time limit of a worker once more when it says that it prepares, and not a second time', async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const workers = new PlayedWorkers();
   const { codec, config, width, height } = VIDEO_TRACK;

@@ -13,7 +13,7 @@ export const DESK = { viewport: { width: 1280, height: 800 } };
 export const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true };
 /** The steps in which messages of the dashboard go by themselves, see `toast.tsx`. */
 export const TOAST_STEP_MS = 1500;
-/** They are longer for tests, whose process may stand still for seconds. No other timer takes as long, so a test can change those as well. */
+/** The steps in tests, whose process may stand still for seconds. No other timer has this length, so a test can find and change these timers. */
 const LONG_TOAST_STEP_MS = 15_001;
 /** Longer than any wait for media. */
 const HOLD_MS = 60_000;

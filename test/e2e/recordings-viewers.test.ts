@@ -153,7 +153,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using first = await chromium.newPage(WINDOW);
     // The video does not play, so that it stays where it begins.
     await first.page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
-    /** @param zeroS the position in the recording of the video's position 0 */
+    /** @param zeroS the position in the recording at which the video counts 0 */
     const begins = async (id: string, query: string, atS: number, zeroS = 0) => {
       await first.page.goto(`${server.url}/play/${id}${query}`);
       await untilShown(first.page, 'mode', 'replay');
@@ -189,7 +189,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await begins(session!.id, `?t=${moment.dateMs}`, moment.positionS);
     await begins(session!.id, '?t=0', 0);
     await begins(session!.id, '?t=no', 0);
-    // So it is where the rendition is loaded first, because only that fits the connection. The video then begins with the rendition.
+    // A replay also begins there when hls.js loads the rendition first, because only the rendition fits the connection. The video then counts
+    // its position from the beginning of the rendition.
     const startOf = async (rendition: string) => {
       const { segments } = readMediaPlaylist(await (await fetch(`${folder}${rendition}.m3u8`)).text());
       return Date.parse(segments[0]!.programDateTime!) / 1000;
@@ -224,7 +225,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     }
     // What the server says in place of a download is not for viewers, and must not replace the page.
     const button = page.getByRole('button', { name: 'Download as MP4' });
-    // Timers of 15 s take 8 s from now on, among them that of the message.
+    // Timers of 15 s, such as the timer of the message, take 8 s from now on.
     await page.evaluate(
       '{ const start = setTimeout; setTimeout = (run, ms, ...more) => start(run, ms === 15_000 ? 8000 : ms, ...more); }',
     );

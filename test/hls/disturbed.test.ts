@@ -136,7 +136,7 @@ describe('a presentation', () => {
     );
   });
 
-  test('has no segment of a tick before another configuration whose keyframe comes late', async () => {
+  test('has no segment of one tick before a change of configuration whose keyframe comes late', async () => {
     for (const delayMs of [0, 80]) {
       const feed = new Feed({ ...both, fps: 25, gop: 60, delayMs, presentation: { targetDurationS: 2 } });
       await feed.watch(4.8);
@@ -573,7 +573,7 @@ test('every rule is kept when video comes back a moment before the segment that 
   assert.deepEqual(await feed.violations({ stepS: 3.8, variableFrameRate: true, lossy: true }), []);
 });
 
-test('every rule is kept when the video stalls beside its audio, and then comes at once', async () => {
+test('every rule is kept when the video stalls while its audio goes on, and then arrives all at once', async () => {
   for (const gop of [30, 60]) {
     for (const stalledS of [1.5, 2.7, 3.5, 4.5, 5.5, 7]) {
       const feed = new Feed({ ...both, gop, presentation: { targetDurationS: 2, windowS: 60 } });

@@ -19,8 +19,8 @@ import { playNatively } from './native-engine.js';
  * @property {() => number | undefined} latencyS by how many seconds the video is behind the camera; undefined when this is not known
  * @property {() => number | undefined} dateMs the wall-clock time of the shown frame, in milliseconds; undefined when it is not known
  * @property {() => number} endS the last position that can be played, in seconds; 0 until the video is at the position where it begins
- * @property {() => number} zeroS the position in the recording of the video's position 0, in seconds. Not 0 where it is played from a variant
- *   that begins later than the recording
+ * @property {() => number} zeroS the position in the recording at which the video counts 0, in seconds. It is not 0 where the video counts
+ *   from the beginning of a variant that begins later than the recording
  * @property {() => void} goLive jumps to the newest position that plays without a pause
  * @property {() => void} stop stops playback and releases the video element
  */

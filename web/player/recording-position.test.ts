@@ -22,7 +22,7 @@ function playlistFrom(second: number, { segments, ended = true }: { segments: nu
 
 const at = (second: number) => Date.parse(`${MINUTE}:${String(second).padStart(2, '0')}.000Z`);
 
-test('a variant that begins 8 s after the source begins at 8 s of it', () => {
+test('a variant that begins 8 s later than the source begins at position 8 of the source', () => {
   const source = playlistFrom(0, { segments: 15 });
   assert.equal(beginningOf(playlistFrom(8, { segments: 11 }), source), 8);
   assert.equal(beginningOf(source, source), 0);

@@ -60,7 +60,7 @@ async function read(signal: AbortSignal): Promise<void> {
     let timer = setTimeout(() => silence.abort(), SILENCE_MS);
     try {
       const authorization = `Bearer ${await bearer()}`;
-      // What happens while the page loads its first data is not missed.
+      // Begins with the events since the page opened, because what happens while the page loads its first data must not be missed.
       lastId ??= eventBeforePage()?.toString();
       const response = await fetch(`${API}/event/stream`, {
         headers: {

@@ -22,7 +22,7 @@ export interface SignedIn {
 
 interface TokenAnswer extends SignedIn {
   readonly token: string;
-  /** The newest event at that moment. A server of an earlier version does not send it. */
+  /** The newest event when the token was made. A server of an earlier version does not send it. */
   readonly lastEventId?: number;
 }
 
@@ -45,10 +45,10 @@ export const signedOutBecause = signal<string | undefined>(undefined);
  */
 let token: { readonly value: string; readonly until: number; readonly untilDate: number } | undefined;
 let renewing: Promise<string> | undefined;
-/** The newest event before this page loaded anything, because everything it loads needs a token. */
+/** The newest event when this page got its first token. The page had loaded no data before, because everything that it loads needs a token. */
 let lastEventId: number | undefined;
 
-/** The newest event before this page loaded anything; undefined before the first token. */
+/** The newest event before this page loaded any data. Undefined before the first token. */
 export function eventBeforePage(): number | undefined {
   return lastEventId;
 }

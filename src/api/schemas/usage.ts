@@ -6,7 +6,7 @@ import { PLAYBACK_ID, STREAM_ID, USER_ID } from './sample-ids.ts';
 import { MILLISECONDS } from './text.ts';
 
 const WATCHED =
-  'Minutes that all viewers watched together: as long as they were present at the live stream, and what the servers themselves sent of recordings and clips, without what a cache in front of them or the bucket sent. MP4s do not count.';
+  'Minutes that all viewers watched together. Of a live stream, these are the minutes for which viewers were present. Of recordings and clips, they are the minutes of the segments that the servers themselves sent. Segments that a cache in front of the servers or the bucket sent, and MP4s, do not count.';
 
 /** The usage of one span of time. */
 export const UsageSumSchema = Type.Object(

@@ -92,8 +92,8 @@ interface NotedViewer {
   /** False when the owner's limit of viewers is reached. */
   readonly isPlaced: boolean;
   /**
-   * Counts the view of a replay, which the node does that the viewer asks. Called when a multivariant playlist was sent: players load the
-   * others once, and again minutes later when they change the rendition. Does nothing for a viewer who watches already.
+   * Counts the view of a replay at the node that the viewer asks. Called when a multivariant playlist was sent: players load media playlists
+   * once, and again minutes later when they change the rendition. Does nothing for a viewer who watches already.
    */
   readonly countReplay: () => void;
 }
@@ -198,7 +198,7 @@ class RecordingRequests {
    */
   async #admit(request: FastifyRequest, found: FoundRecording, ticket: string | undefined): Promise<PlaybackAdmission> {
     const { gate, viewers } = this.#context;
-    // What is wrong with a request that another node has passed on counts against the network of the viewer, not against that node.
+    // Wrong tokens and access keys that another node has passed on count against the network of the viewer, not against that node.
     const address = viewers.addressOf(request, found.subject.playbackId);
     const admission = await gate.admitTo(request, found.subject, { ticket, address });
     const isForOwner = isOwnersOnly(found, this.#options);

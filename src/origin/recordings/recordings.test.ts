@@ -839,7 +839,7 @@ test('a replay is a view when its multivariant playlist is requested, and no vie
   assert.deepEqual(new Set(watched), new Set([asset.playbackId]));
 });
 
-test('a replay that cannot be read is no view, also when another node has it, and one when it can be read again', async (t) => {
+test('a replay is no view while it cannot be read, here or at another node, and is a view when it can be read again', async (t) => {
   const there = await setUp(t);
   const here = await setUp(t, { asset: there.asset, elsewhere: `http://127.0.0.1:${there.port}` });
   const { open } = there.library;

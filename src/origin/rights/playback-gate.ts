@@ -115,7 +115,7 @@ export class PlaybackGate {
   /**
    * Admits a request to what the caller has found, or refuses it.
    * @param from.ticket as in {@link admit}
-   * @param from.address the address of the viewer, whose network wrong tokens and access keys count against. By default that of the sender
+   * @param from.address the address of the viewer, by default that of the sender. Wrong tokens and access keys count against its network
    * @throws {MillraceError} as {@link admit}
    */
   async admitTo(

@@ -92,7 +92,7 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
         ),
     ),
 
-    /** The number of the event of one delivery: the one that comes after the first `skip` deliveries of events after `after`. */
+    /** The number of an event: of the deliveries of events after `after`, the first `skip` are skipped, and the next one is of this event. */
     nthAfter: prepare((args: { webhook_id: WebhookId; after: number; skip: number }) =>
       numbersOf(args.webhook_id)
         .where('sequence', '>', args.after)
@@ -214,7 +214,7 @@ export function dueOfRow(
     event: eventOfRow(row),
     attempts: row.attempts,
     ageMs: row.age_ms,
-    // A repetition begins with a new time of creation.
+    // A delivery that is repeated gets a new time of creation.
     isRepeated: row.recorded_at !== null && row.created_at - row.recorded_at > SAME_WRITE_MS,
   };
 }

@@ -64,11 +64,12 @@ export class ScalingStep implements Disposable {
   }
 }
 
-/** Removes declarations for which libswscale would refuse a frame, or compute the mapping of every colour, which takes seconds, in every pass. */
+/** Removes declarations for which libswscale would refuse a frame, or would take seconds to compute the mapping of every colour in each pass. */
 export function simplify(frame: Frame): void {
   // Both fields are scaled as one frame. At half the height they blend, so that no lines are visible.
   frame.clearFlags(AV_FRAME_FLAG_INTERLACED);
-  // Where the display on which a frame was mastered is not that of its colours, each pass would map its tones, once more whenever it changes.
+  // Where this metadata names another mastering display than the output of a pass has, libswscale would map tones in that pass, and would
+  // compute the mapping again whenever the metadata changes.
   frame.removeSideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA);
   frame.removeSideData(AV_FRAME_DATA_DYNAMIC_HDR_PLUS);
   if (!MATRICES.has(frame.colorSpace)) frame.colorSpace = AVCOL_SPC_UNSPECIFIED;

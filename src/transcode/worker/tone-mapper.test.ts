@@ -76,7 +76,7 @@ it('maps tones of PQ and HLG: black stays black, diffuse white is white, nothing
   }
 });
 
-it('computes nothing that takes long before its announcement, or again, for a display on which frames were mastered', () => {
+it('metadata about a mastering display causes no long computation before the announcement, and none when it changes', () => {
   let announced = 0;
   let announcedAtMs = 0;
   using mapper = new ToneMapper(SIZE, () => {
@@ -102,7 +102,7 @@ it('computes nothing that takes long before its announcement, or again, for a di
   );
 });
 
-/** Describes the display on which a frame was mastered, of wide primaries and half a nit of black, as an AVMasteringDisplayMetadata. */
+/** Adds AVMasteringDisplayMetadata to a frame: a mastering display with wide primaries, a black of half a nit and this peak brightness. */
 function describeDisplay(frame: Frame, nits: number): void {
   const data = frame.newSideData(AV_FRAME_DATA_MASTERING_DISPLAY_METADATA, 10 * 8 + 2 * 4);
   const chromaticities = [34_000, 16_000, 13_250, 34_500, 7500, 3000, 15_635, 16_450].map((each) => [each, 50_000]);
