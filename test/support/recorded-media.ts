@@ -1,13 +1,16 @@
 /**
- * Media that the encoder of the test publisher makes once, as fast as the machine can, for tests that send it themselves.
+ * Media that the encoder of the test publisher makes once, as fast as the machine can, for tests that send it themselves. It is kept until the
+ * encoder changes, because encoding it costs more CPU time than most tests that send it.
  */
 import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FlvFileTag, readFlvTags } from './flv-file.ts';
 import { forkPublisher, jobOf, type PublisherOptions } from './publisher.ts';
-import type { PublisherCommand, PublisherEvent, PublisherReport } from './publisher-protocol.ts';
+import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /** The encoding process, and the callers that wait for its answers, oldest first. */
@@ -21,15 +24,51 @@ interface Recorder {
 const IDLE_MS = 10_000;
 let running: Recorder | undefined;
 
+/** The folder in which media is kept, with the versions of the encoder as folders in it. */
+const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace/media');
+/** What the media depends on, besides the job. */
+const ENCODER = [
+  ...['encoders', 'frame-code', 'publisher-child', 'publisher-protocol', 'test-pattern'].map((name) =>
+    join(import.meta.dirname, `${name}.ts`),
+  ),
+  join(import.meta.dirname, '../../node_modules/node-av/package.json'),
+];
+
 /** Encodes the given number of seconds. Returns all FLV tags in the order in which an encoder sends them over RTMP. */
 export async function recordMedia(
   options: Omit<PublisherOptions, 'url'> & { readonly durationS: number },
 ): Promise<readonly FlvFileTag[]> {
+  const job = jobOf({ ...options, url: '' }, true);
+  const name = `${createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 16)}.flv`;
+  version ??= keepVersion();
+  const kept = join(await version, name);
+  if (!existsSync(kept)) await encode(job, kept);
+  return readFlvTags(await readFile(kept));
+}
+
+let version: Promise<string> | undefined;
+
+/** Makes the folder for the media of this version of the encoder, and removes those of others. */
+async function keepVersion(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of ENCODER) hash.update(await readFile(file));
+  const name = hash.digest('hex').slice(0, 16);
+  await mkdir(join(KEPT, name), { recursive: true });
+  for (const other of await readdir(KEPT)) {
+    if (other !== name) await rm(join(KEPT, other), { recursive: true, force: true });
+  }
+  return join(KEPT, name);
+}
+
+async function encode(job: PublisherJob, path: string): Promise<void> {
   await using folder = await temporaryFolder();
   const file = join(folder.path, 'recorded.flv');
-  const { reason, messages } = await record({ type: 'record', job: jobOf({ ...options, url: file }, true) });
+  const { reason, messages } = await record({ type: 'record', job: { ...job, url: file } });
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-  return readFlvTags(await readFile(file));
+  // Another process may make the same media. Each of the two files is whole.
+  const copy = `${path}-${randomUUID()}`;
+  await cp(file, copy);
+  await rename(copy, path);
 }
 
 async function record(command: PublisherCommand): Promise<PublisherReport> {
