@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { finished } from 'node:stream/promises';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
+import { makeMemoryFolder } from './memory-folder.ts';
 import { filesLeft, makeQueue } from './queue.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -41,12 +42,15 @@ const wanted = all.filter((file) => which === undefined || endToEnd.has(file) ==
 const rank = (file: string) => (first.has(file) ? 0 : endToEnd.has(file) ? 1 : 2);
 using queue = makeQueue(wanted.toSorted((a, b) => rank(a) - rank(b)));
 
+// A folder that the user names is used instead.
+const temporary = process.env.TMPDIR ?? makeMemoryFolder();
 const results = run({
   files: Array.from({ length: PROCESSES }, () => join(import.meta.dirname, 'runner.ts')),
   concurrency: PROCESSES,
   env: {
     ...process.env,
     MILLRACE_TEST_QUEUE: queue.folder,
+    ...(temporary !== undefined && { TMPDIR: temporary }),
     NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/millrace'),
   },
 });

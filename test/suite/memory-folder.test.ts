@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { it } from 'node:test';
+
+const MODULE = join(import.meta.dirname, 'memory-folder.ts');
+/** Makes the folder with a file in it, and prints its path, or nothing where there is no memory for it. */
+const MAKE = `
+  import { writeFileSync } from 'node:fs';
+  import { makeMemoryFolder } from ${JSON.stringify(MODULE)};
+  const folder = makeMemoryFolder();
+  if (folder !== undefined) writeFileSync(folder + '/file', '');
+  process.stdout.write(folder ?? '');`;
+const ENDS = { 'at its end': '', 'by a signal': `process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);` };
+
+for (const [how, end] of Object.entries(ENDS)) {
+  it(`the folder is removed when its process ends ${how}`, () => {
+    const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', MAKE + end], {
+      encoding: 'utf8',
+    });
+    assert.equal(stderr, '');
+    assert.match(stdout, /^(\/dev\/shm\/millrace-tests-\w+)?$/);
+    assert.equal(existsSync(stdout), false);
+  });
+}
