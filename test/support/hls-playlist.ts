@@ -133,14 +133,24 @@ export function readAttributes(text: string): Attributes {
 
 const APPLIES_TO_FIRST_PART = new Set(['EXT-X-DISCONTINUITY', 'EXT-X-MAP', 'EXT-X-PROGRAM-DATE-TIME', 'EXT-X-KEY']);
 
+/** Parts by their attribute lists. The next playlists of a rendition list most parts again, and reading them takes the most time. */
+const partsRead = new Map<string, PlaylistPart>();
+const MAX_PARTS_READ = 10_000;
+
 function readPart(value: string): PlaylistPart {
-  const attributes = readAttributes(value);
-  return {
-    uri: attributes.get('URI') ?? '',
-    durationS: Number(attributes.get('DURATION') ?? Number.NaN),
-    independent: attributes.get('INDEPENDENT') === 'YES',
-    gap: attributes.get('GAP') === 'YES',
-  };
+  let part = partsRead.get(value);
+  if (part === undefined) {
+    const attributes = readAttributes(value);
+    part = {
+      uri: attributes.get('URI') ?? '',
+      durationS: Number(attributes.get('DURATION') ?? Number.NaN),
+      independent: attributes.get('INDEPENDENT') === 'YES',
+      gap: attributes.get('GAP') === 'YES',
+    };
+    if (partsRead.size >= MAX_PARTS_READ) partsRead.clear();
+    partsRead.set(value, part);
+  }
+  return part;
 }
 
 const partTarget = (value = ''): number => Number(readAttributes(value).get('PART-TARGET') ?? Number.NaN);
