@@ -27,8 +27,9 @@ const MAX_LATENCY_S = 5;
 const MAX_LATENCY_OF_SEGMENTS_S = 8;
 const PLAYS_SEGMENTS = new Set(['hls.js, lowLatencyMode off', 'mpv', 'VLC']);
 /**
- * GStreamer's demuxers begin further back whatever the playlist asks for, so their latency is only limited by {@link PATIENCE_MS}. That of
- * `hlsdemux` also grows with the age of a stream that is older than its playlist is long. No case here opens players as late as that.
+ * The demuxers of GStreamer begin further back, whatever the playlist asks for, so {@link PATIENCE_MS} is the only limit of their latency.
+ * The latency of `hlsdemux` also grows with the age of a stream that is older than its playlist is long. No case here opens a player that
+ * late.
  */
 const OWN_LATENCY = /^hlsdemux/;
 

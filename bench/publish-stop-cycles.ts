@@ -22,7 +22,7 @@ const SAMPLES = { asked: 3, usual: 1 };
 const QUARTERS = 4;
 /** The share of cycles that come before the first sample, so that code is compiled and caches are filled by then. */
 const WARM_SHARE = 0.25;
-/** V8 keeps the pages that a collection has emptied for 8 s (`--memory-pool-timeout`), up to 200 MB of them, in case it needs them again. */
+/** The pause before resident memory is read. After a collection, V8 keeps up to 200 MB of empty pages for 8 s (`--memory-pool-timeout`). */
 const PAGES_KEPT_MS = 10_000;
 const USERS = 8;
 const STREAMS_OF_USER = 5;
@@ -42,7 +42,7 @@ interface Sample {
   readonly residentMb: number;
   readonly descriptors: number;
   readonly rows: number;
-  /** What was logged so far, or would have been without the limit on the log. */
+  /** The bytes that would have been logged so far if the log had no limit. */
   readonly logBytes: number;
 }
 
@@ -88,7 +88,7 @@ export async function publishStopCycles({ long, cycles: asked }: BenchOptions): 
     grows('descriptors', 'open', level('descriptors')),
     // Sessions are kept for a year, so each adds rows. But the rows a session adds must not become more and more.
     grows('database rows a cycle', 'rows', perCycle('rows')),
-    // The log writes at most 100 lines of one message in 10 s and counts the others, so that its size alone would tell how long a cycle took.
+    // The log writes at most 100 lines of one message in 10 s and counts the others, so its size would depend on how long a cycle takes.
     grows('log a cycle, with lines that its limit dropped,', 'bytes', perCycle('logBytes')),
   ];
 }
@@ -114,7 +114,7 @@ async function sample(server: ObservedServer): Promise<Sample> {
   };
 }
 
-/** The bytes of the log as if it had no limit. A line that was dropped counts as much as the written ones of its message on average. */
+/** The bytes that the log would have without its limit. A dropped line counts as much as the written lines of its message on average. */
 function unlimitedLogBytes(lines: readonly string[]): number {
   const sizes = new Map<string, number[]>();
   const dropped = new Map<string, number>();

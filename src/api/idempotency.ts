@@ -24,7 +24,7 @@ export interface ClaimedRequest {
   readonly claim: IdempotencyClaim;
   /** Whether an answer was sealed, to be stored together with the change. */
   isSealed: boolean;
-  /** The room of the user that the answer takes in the database. */
+  /** The part of the user's room in the database that the answer takes. */
   readonly room: AnswerRoom;
   /** Encrypts the answer, so that only the same API key with the same `Idempotency-Key` can read it. */
   seal(answer: Answer): string;
@@ -96,8 +96,8 @@ function claimHook(claims: WaitingClaims, answers: StoredAnswers): preHandlerHoo
 }
 
 /**
- * Claims the request if its user has room for the answer. Returns whether it is to be carried out; if not, it was answered with the stored
- * answer.
+ * Claims the request if its user has room for the answer. Returns whether the request is to be carried out. If not, the stored answer was
+ * sent.
  */
 async function begin(
   claims: WaitingClaims,
@@ -133,7 +133,7 @@ async function begin(
       const claimed: ClaimedRequest = {
         claim,
         isSealed: false,
-        room: room!, // a request that is claimed has room
+        room: room!, // without room, a request is not claimed
         seal({ status, body }) {
           claimed.isSealed = true;
           const sealed = sealAnswer({ status, text: JSON.stringify(body) }, keys);

@@ -15,7 +15,7 @@ const ROW_BYTES = 512;
 
 /** The room that one answer takes: at first that of the smallest answer. */
 export interface AnswerRoom {
-  /** Takes the rest of the room of an answer, even if less is left. */
+  /** Takes the rest of the room that the answer needs, even if the user has less left. */
   grow(sealed: string): void;
   /** Gives the room back, because the answer is not stored. */
   giveBack(): void;
@@ -38,7 +38,7 @@ export class StoredAnswers {
     this.#size = { atOnce: kib, perMinute: kib / (ANSWERS_KEPT_MS / MINUTE_MS) };
   }
 
-  /** Takes room for an answer of a user. Undefined when there is none left. */
+  /** Takes room for an answer to a user. `room` is undefined when none is left. */
   take({ userId, isAdmin }: Pick<Caller, 'userId' | 'isAdmin'>): { room: AnswerRoom | undefined; retryAfterS: number } {
     if (isAdmin) return { room: UNLIMITED, retryAfterS: 0 };
     const { allowed, retryAfterS } = this.#buckets.take(userId, this.#size);

@@ -176,7 +176,7 @@ test('closing lets requests in flight finish, refuses others with an answer that
   );
 });
 
-test('while the server closes, a connection stays open for a moment after a preflight, for the request that it announces', {
+test('while the server closes, a connection stays open for a moment after a preflight, for the request that follows', {
   timeout: 60_000,
 }, async (t) => {
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
@@ -194,7 +194,7 @@ test('while the server closes, a connection stays open for a moment after a pref
   http.options('*', (_request, reply) => reply.code(204).send());
   const { port } = await listen(http);
   const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')] as const;
-  /** Sends a request. Returns the answer, or nothing when the connection is closed. */
+  /** Sends a request. Returns the answer, or a text that is no answer when the connection is closed. */
   const ask = async (socket: (typeof sockets)[number], request: string) => {
     const answer = Promise.race([once(socket, 'data'), once(socket, 'close')]);
     socket.write(`${request} HTTP/1.1\r\nhost: a\r\naccess-control-request-method: GET\r\n\r\n`);

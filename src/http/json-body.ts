@@ -7,7 +7,7 @@ import { errorCodes, type FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { streamOf } from '#lib/request-connection.ts';
 
-/** Stands for the type of a body with neither type nor length. No client declares it. */
+/** The type that is given to a body with neither type nor length. No client declares it. */
 const UNTYPED = 'application/x-untyped';
 
 /**
@@ -44,8 +44,8 @@ export function acceptOnlyJson(http: FastifyInstance): void {
 }
 
 /**
- * Removes the content type of a request without a body: with it, Fastify would wait for the end of a body that never comes. Gives one to a
- * body with neither type nor length, which Fastify would ignore over HTTP/2.
+ * Removes the content type of a request without a body, because with it Fastify would wait for the end of a body that never comes. Gives
+ * {@link UNTYPED} to a body with neither type nor length, because Fastify would ignore this body over HTTP/2.
  */
 export function settleBodyType(request: IncomingMessage): void {
   const { headers } = request;

@@ -1,5 +1,5 @@
 /**
- * Waits of a given time that can be aborted.
+ * Pauses of a given time that can be aborted, and work that is repeated after such pauses.
  */
 
 /** Resolves after a time, or at once when the signal aborts. */
@@ -15,7 +15,7 @@ export function pause(durationMs: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** Repeats work until the signal aborts: at once, and then after each pause. Rejects with the first error of the work. */
+/** Does work at once, and again after each pause, until the signal aborts. Rejects with the first error of the work. */
 export async function repeat(work: () => Promise<void>, everyMs: number, signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await work();

@@ -20,8 +20,8 @@ export interface WorkerHostOptions<Sent, Received> extends Pick<WorkerOptions, '
 }
 
 /**
- * Starts a thread with the first message to it, and with the next one after it died. The thread has a {@link bareEnvironment}, and no options
- * of the process.
+ * Starts a thread with the first message, and another one with the next message after the thread died. A thread has a
+ * {@link bareEnvironment}, and none of the options of the process.
  */
 export class WorkerHost<Sent, Received> {
   readonly #options: WorkerHostOptions<Sent, Received>;

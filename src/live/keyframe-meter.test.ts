@@ -27,7 +27,7 @@ test('keyframes at scene cuts do not hide the interval, and a shorter interval s
   assert.equal(meter.intervalS, 2);
 });
 
-test('neither an interval in which the video paused, nor a keyframe that is overdue, changes when others are expected', () => {
+test('neither an interval with a pause of the video nor an overdue keyframe changes when later keyframes are expected', () => {
   const meter = new KeyframeMeter();
   feed(meter, [0, 2, 4, 7, 9], 12);
   assert.equal(meter.intervalS, 3);
@@ -37,7 +37,7 @@ test('neither an interval in which the video paused, nor a keyframe that is over
   );
 });
 
-test('keyframes at one time say nothing about the next one', () => {
+test('two keyframes with the same time do not tell when the next one comes', () => {
   const meter = new KeyframeMeter();
   meter.add(true, 1);
   meter.add(true, 1);

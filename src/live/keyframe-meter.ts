@@ -17,7 +17,7 @@ export function isTooLong({ intervalS }: KeyframeInterval, targetDurationS: numb
   return intervalS > targetDurationS / 2;
 }
 
-/** The number of latest intervals that count. */
+/** The number of intervals that are remembered, the newest ones. */
 const REMEMBERED = 5;
 
 /** The meter of one video track. */
@@ -48,17 +48,17 @@ export class KeyframeMeter {
   }
 
   /**
-   * The longest of the latest intervals between two keyframes, in seconds, because encoders that add keyframes at scene cuts keep their
-   * longest interval. Undefined before the second keyframe.
+   * The longest of the latest intervals between two keyframes, in seconds. The longest counts, because encoders that add keyframes at scene
+   * cuts make some intervals shorter, but still have their longest one. Undefined before the second keyframe.
    */
   get intervalS(): number | undefined {
     return this.#intervals.length === 0 ? undefined : Math.max(...this.#intervals);
   }
 
   /**
-   * The first decoding time after this one at which a keyframe is expected, in seconds. Undefined before the second keyframe, and when
-   * keyframes have the same time. The second longest of the latest intervals counts, because one in which the video paused or a keyframe was
-   * lost is longer than the others.
+   * The first decoding time after this one at which a keyframe is expected, in seconds: one or more usual intervals after the newest
+   * keyframe. The usual interval is the second longest of the latest ones, because an interval in which the video paused or a keyframe was
+   * lost is longer than the others. Undefined before the second keyframe, and when the keyframes have the same time.
    */
   expectedAfter(seconds: number): number | undefined {
     const usualS = this.#usualS;

@@ -245,7 +245,7 @@ test('a segment ends at an expected keyframe although frames before the keyframe
   }
 });
 
-test('a pause of video beside its audio does not end a segment before a keyframe that is known to come', () => {
+test('a pause of the video while its audio goes on does not end a segment before a keyframe that is expected', () => {
   for (const gop of [30, 60, 66, 72]) {
     for (const leadS of [0, 0.15, 0.3]) {
       for (const lost of [9, 15, 30]) {
@@ -265,7 +265,7 @@ test('a pause of video beside its audio does not end a segment before a keyframe
   }
 });
 
-test('a pause that delays a keyframe, or in which one is lost, leaves no more than one segment without a keyframe, and none if it comes in time', () => {
+test('a pause that delays or loses a keyframe makes at most one segment without a keyframe, and none if the keyframe still comes in time', () => {
   for (const isDelayed of [false, true]) {
     for (const gop of [30, 60, 66, 72]) {
       for (const paused of [9, 15, 30, 75]) {
@@ -279,7 +279,7 @@ test('a pause that delays a keyframe, or in which one is lost, leaves no more th
           if (mark?.independent === false) dependent.push(at);
         }
         const what = `a pause of ${paused} frames of ${gop}, ${isDelayed ? 'delayed' : 'lost'}, ${dependent.join(' ')}`;
-        // A keyframe that is 0.3 s late comes 2.3 s after the beginning of its segment.
+        // A keyframe that is 0.3 s late comes 2.3 s after the beginning of the segment that it ends.
         const isInTime = isDelayed && gop <= 60 && paused === 9;
         assert.ok(dependent.length <= (isInTime ? 0 : 1), what);
       }
@@ -420,7 +420,7 @@ test('after an interruption nothing passes before the next keyframe, which begin
   });
 });
 
-test('the segments of the time without the leader are cut up to its return, unless the last one can be filled up to its keyframe', () => {
+test('segments are cut while the leader is absent, except the last one if it can be filled up to the keyframe with which the leader returns', () => {
   for (const lose of ['interrupt', 'discontinue'] as const) {
     for (const [passedS, keyframeS, cuts] of [
       [2.3, 5, [0, 2.35, 4.7, 5]],

@@ -3,17 +3,19 @@
  *
  * The leading track (video if there is any) begins a segment at its first keyframe after the desired duration, or at an earlier keyframe
  * whose successor would probably come too late. A segment may exceed the target duration by {@link MOST_LATE_S}, because EXTINF only has to
- * round to it ({@link TARGET_ROUNDING_S}). Where the next keyframe is expected within that time, the segment waits for it, also after a
- * pause of the leader. So does a segment that began with a keyframe while the keyframe interval is not known, except that a pause of the
- * leader ends it earlier. If no keyframe comes, the segment ends at the last frame that keeps it within that time. Where frames come at
- * irregular times, that frame may last beyond it, and outputs shorten it. A longer interval is divided into segments of about the same
- * length. A segment that began without a keyframe while the interval is not known ends at the last frame that keeps it within the target
- * duration. A segment that began without a keyframe ends at the next keyframe. Without video the audio leads, and each of its packets is a
- * keyframe. A leader that was interrupted begins a segment with its next keyframe. Every other rendition begins the segment at its first
- * packet that is presented at that time or later.
+ * round to it ({@link TARGET_ROUNDING_S}). Where the next keyframe is expected within this longest duration, the segment waits for it, also
+ * after a pause of the leader. If no keyframe comes, the segment ends at the last frame that keeps it within the longest duration. Where
+ * frames come at irregular times, this frame may exceed that duration, and outputs shorten the frame. A longer keyframe interval is divided
+ * into segments of about the same length. A segment that began without a keyframe ends at the next keyframe.
  *
- * While the leader pauses, {@link SegmentMarker.pass} cuts segments that exceed the target duration by as much. While the leader is absent,
- * they exceed it by {@link ABSENT_LATE_S}. Pure: no clock, no I/O.
+ * While the keyframe interval is not known, a segment that began with a keyframe also waits for the next one, but a pause of the leader
+ * ends it earlier. A segment that began without a keyframe ends at the last frame that keeps it within the target duration.
+ *
+ * Without video the audio leads, and each of its packets is a keyframe. A leader that was interrupted begins a segment with its next
+ * keyframe. Every other rendition begins the segment at its first packet that is presented at that time or later.
+ *
+ * While the leader pauses, {@link SegmentMarker.pass} cuts segments that exceed the target duration by at most {@link MOST_LATE_S}. While
+ * the leader is absent, they exceed it by {@link ABSENT_LATE_S}. Pure: no clock, no I/O.
  */
 import { TARGET_ROUNDING_S } from '#hls/hls.ts';
 import type { Packet, SegmentMark } from '#media/packet.ts';
@@ -83,7 +85,7 @@ export class SegmentMarker {
   #lastLeaderS = 0;
   /** The time between the leader's two newest frames, in seconds. */
   #stepS = 0;
-  /** The shorter of the leader's two newest such times, in seconds. A single pause does not change it. */
+  /** The shorter of the two newest times between frames of the leader, in seconds. A single pause does not make it longer. */
   #usualStepS = 0;
   /** The longest time between two frames of the growing segment, in seconds. */
   #longestStepS = 0;
@@ -151,7 +153,7 @@ export class SegmentMarker {
       if (phase.startS === undefined) return;
       const isLed = phase.type === 'running' && phase.isLed;
       const targetS = this.#targetDurationS;
-      // Where frames are far apart, a segment of the leader is still not cut before the target duration.
+      // A segment of the leader is not cut before the target duration, even where frames are far apart.
       const lengthS = isLed ? Math.max(targetS, this.#fullS(phase.startS)) : targetS + ABSENT_LATE_S;
       const startS = phase.startS + lengthS;
       const cutS = startS + (isLed ? this.#compositionS : 0);
@@ -168,16 +170,15 @@ export class SegmentMarker {
     this.#note(packet, timescale);
     if (phase.type === 'waiting' || !phase.isLed) {
       if (!packet.keyframe) return undefined;
-      // Time may have passed since segments were cut. One that would be too long cannot be filled up to this packet. Where it can be, none
-      // is cut, because the frames written so far may reach to a tick before this packet, which would be all that is left for the next
-      // segment.
+      // Time may have passed since the last cut. A segment is cut only if it would be too long when filled up to this packet, because
+      // the frames written so far may reach to one tick before this packet, and this tick would be all that is left for the next segment.
       this.pass(atS - Math.max(0, this.#lateS - ABSENT_LATE_S));
       return this.#begin(packet, timescale);
     }
     const lengthS = atS - phase.startS;
     const { missed } = phase;
     // A keyframe may be a little earlier than the cut. Its segment then begins at the keyframe, so that it becomes no longer than others.
-    // One that is much earlier comes in a burst after a stall, too late for its time, which has been filled.
+    // A keyframe that is much earlier arrives in a burst after a stall, when its time has already been filled.
     const isNear = lengthS >= 0 || (packet.keyframe && lengthS > -MOST_LATE_S);
     if (missed !== undefined && lengthS < DESIRED_DURATION_S && isNear) {
       this.#phase = { ...phase, startS: Math.min(phase.startS, atS), missed: undefined, isDue: !packet.keyframe };
@@ -197,21 +198,21 @@ export class SegmentMarker {
     return this.#targetDurationS + this.#lateS;
   }
 
-  /** Half a frame, in seconds, because with times in whole milliseconds a frame due at 2 s may come at 1.999 s. */
+  /** Half the duration of a frame, in seconds. With times in whole milliseconds, a frame that is due at 2 s may come at 1.999 s. */
   get #toleranceS(): number {
     return this.#stepS / 2;
   }
 
-  /** The time from this beginning of a segment to the leader's next keyframe, in seconds. Undefined before its second keyframe. */
+  /** The time from this beginning of a segment to the leader's next expected keyframe, in seconds. Undefined before its second keyframe. */
   #leftS(startS: number): number | undefined {
     const expectedS = this.#keyframes.expectedAfter(startS);
     return expectedS === undefined ? undefined : expectedS - startS;
   }
 
   /**
-   * The length from which on the segment that began at this time has no room for another frame, in seconds. The next frame may take as long
-   * as the longest. Where the next keyframe is expected within the longest duration, there is room for it, and a pause before it does not
-   * mean that the next frame takes as long.
+   * The length at which the segment that began at this time has no room for another frame, in seconds. The next frame may last as long as
+   * the longest frame of the segment. But where the next keyframe is expected within the longest duration of a segment, there is room up to
+   * that keyframe, and the next frame is taken to last no longer than usual, even after a pause.
    */
   #fullS(startS: number): number {
     const leftS = this.#leftS(startS) ?? Number.POSITIVE_INFINITY;

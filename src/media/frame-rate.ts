@@ -53,7 +53,7 @@ export function recogniseFrameRate(
 }
 
 /**
- * The unit to which times were rounded, in seconds: a millisecond if all steps between them are whole milliseconds.
+ * The unit to which times were rounded, in seconds: a millisecond if all steps between them are whole milliseconds, otherwise a tick.
  * @param steps in ticks
  */
 export function resolutionS(steps: readonly number[], timescale: number): number {

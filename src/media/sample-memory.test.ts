@@ -36,7 +36,7 @@ describe('sample memory', () => {
     assert.equal(adjoining([...slab, next]).length, 2);
   });
 
-  it('takes at most twice the bytes of the samples, and 4 KiB, at any time', () => {
+  it('never takes more than twice the bytes of the samples, plus 4 KiB', () => {
     for (const [kind, sizeBytes] of [
       ['audio', 90],
       ['video', 330],

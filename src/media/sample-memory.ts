@@ -5,12 +5,15 @@
  * the more memory is allocated outside its heap, so each byte is allocated there once, and not again for each message and each part.
  */
 
-/** The most bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A larger one would keep more alive for one part. */
+/**
+ * The most bytes of a slab: some seconds of audio, and a second of video at a usual bitrate. A single part keeps its whole slab alive, so a
+ * larger slab would keep more memory.
+ */
 const MAX_SLAB_BYTES = { audio: 32 * 1024, video: 256 * 1024 } as const;
 /**
- * The least bytes of a slab. A slab is no larger than all samples before it, so that a track takes at most about twice its bytes. With full
- * slabs from the start, thousands of short sessions would take twenty times the memory that they are charged for, in pieces that malloc
- * cannot give back.
+ * The fewest bytes of a slab. Above that, a slab is no larger than all samples before it together, so a track takes at most about twice its
+ * bytes. If all slabs had the full size from the start, thousands of short sessions would take twenty times the memory that they are
+ * charged for, in pieces that malloc cannot give back.
  */
 const MIN_SLAB_BYTES = 4096;
 

@@ -57,8 +57,8 @@ export class OriginContext {
   }
 
   /**
-   * Makes the function that notes bytes of media that were sent. Undefined when another node asks, which notes them itself.
-   * @param playbackId that of the stream, recording or clip that is asked for
+   * Makes the function that notes bytes of media that were sent. Undefined when another node asks, because that node notes them itself.
+   * @param playbackId the playback id of the stream, recording or clip that is asked for
    * @param counted.usageOf the stream in whose usage the bytes count, even when it is deleted; by default the one asked for
    * @param counted.msPerByte the milliseconds that a viewer watches with each byte
    */

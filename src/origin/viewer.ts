@@ -1,7 +1,7 @@
 /**
  * Identifies viewers by their address and user agent. A node that asks another node on behalf of its viewers names them in headers that
- * only nodes can make, so that the node with the stream counts each viewer once, whichever node the viewer asks. For a recording, a header
- * also has the address of the one viewer.
+ * only nodes can make, so that the node with the stream counts each viewer once, whichever node the viewer asks. A request for a
+ * recording is for one viewer, whose address is in a header, too.
  */
 import { createHmac, hash, timingSafeEqual } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';

@@ -20,13 +20,13 @@ export class ReadCache {
   readonly #answers = new Map<string, Map<SqlValue, Soon<unknown>>>();
   #count = 0;
 
-  /** @param currentVersion the version of the database. It is called at every read, and may remember its result for one run of code */
+  /** @param currentVersion returns the version of the database. It is called at every read, and may keep its result for one run of code */
   constructor(currentVersion: () => number | undefined) {
     this.#currentVersion = currentVersion;
   }
 
   /**
-   * The answer to a query, as up to date as one read when the running code began: the answer if it is remembered, otherwise a promise.
+   * The answer to a query if it is remembered, otherwise a promise of it. It is as new as one read when the current run of code began.
    * Of two equal reads, the second gets the answer of the first if no commit was seen between the two calls. A failed read is not kept.
    * @param load reads the answer; it is called at once or not at all. The same query must always come with the same function
    */

@@ -210,7 +210,7 @@ export interface Store extends AsyncDisposable {
     createFirst(user: User, key: ApiKey, receipts: readonly Receipt[]): Promise<boolean>;
     /**
      * The unrevoked key with this SHA-256 (lower-case hex) and its user. A key that another process revoked is not found from then on.
-     * @param stranger the address of a client whose key is not known to be valid. The result is always a promise then
+     * @param stranger the address of a client whose key is not known to be valid. In that case the result is always a promise
      */
     byHash(secretHash: string, stranger?: string): Soon<{ readonly key: ApiKey; readonly user: User } | undefined>;
     /** An unrevoked key. */

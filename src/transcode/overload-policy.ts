@@ -54,8 +54,8 @@ export class OverloadPolicy {
   }
 
   /**
-   * Takes out a rendition that is not made any more. The others stay as they are, except that the last one is not shed.
-   * @returns the last one, if it was shed until now
+   * Takes out a rendition that is not made any more. The others stay as they are, except that the smallest of them is never shed.
+   * @returns the smallest of them, if it was shed until now
    */
   leaveOut(renditionId: string): string | undefined {
     this.#order = this.#order.filter((id) => id !== renditionId);

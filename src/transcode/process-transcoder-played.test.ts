@@ -85,7 +85,7 @@ async function setUp(t: TestContext, { graceMs = 0 } = {}) {
       };
       return waitFor(passes, { what });
     },
-    /** Ends the worker, and waits until the transcoder has noticed the first end of one. */
+    /** Ends the first worker of a test, and waits until the transcoder has noticed. */
     lose: async (exit: string) => {
       workers.end({ exit, detail: '' });
       await waitFor(() => transcoder.stats.restarts === 1, { what: 'the end of the worker' });

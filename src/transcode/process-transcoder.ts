@@ -467,7 +467,7 @@ export class ProcessTranscoder implements Transcoder {
     }
   }
 
-  /** Asks the worker for a rendition that is not shed any more. It begins with a segment of which no packet was sent yet. */
+  /** Asks the worker for a rendition that is not shed any more. The rendition begins with a segment of which no packet was sent yet. */
   #restore(renditionId: RenditionId): void {
     this.#sendActive();
     this.#restored.set(renditionId, this.#results.sentOrdinal);

@@ -122,7 +122,7 @@ export interface TranscoderStats {
 export interface Transcoder extends AsyncDisposable {
   /**
    * Begins or changes the video track. Everything sent before is finished first. The next packet is a keyframe.
-   * @returns the renditions that are made, and the profiles that are left out with the reasons; neither for video that is refused
+   * @returns the renditions that are made, and the profiles that are left out, with the reasons. Both are empty for video that is refused
    */
   setTrack(track: VideoTrack): LadderPlan;
   /** Transcodes audio of this track to AAC, from the next audio packet on. */

@@ -132,7 +132,7 @@ test('only JSON is accepted, whatever its charset parameter is', async (t) => {
     assert.equal(response.statusCode, 415, String(type));
     assert.equal(response.json().code, 'unsupported_media_type');
   }
-  assert.equal((await post(undefined, 'x'.repeat(200_000))).statusCode, 415); // not 413, because its type is what the client must mend
+  assert.equal((await post(undefined, 'x'.repeat(200_000))).statusCode, 415); // not 413, because the client must correct the type
   assert.equal((await post('application/json; charset=utf-8', '{"name":"x"}')).statusCode, 201);
   const latin1 = await post('application/json', Buffer.from('{"name":"\xe9"}', 'latin1'));
   assert.equal(latin1.statusCode, 400);

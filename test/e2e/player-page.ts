@@ -4,7 +4,7 @@
 import type { Page } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
 
-/** Replaces the pauses before the player page starts a lost session again with shorter ones. */
+/** The pauses before the player page starts a lost session again, and the shorter ones that replace them, in milliseconds. */
 export const RESTART_PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
 
 /** Waits until a data attribute of the page has a value. The page keeps there what it shows. */

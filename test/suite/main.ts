@@ -42,7 +42,7 @@ const wanted = all.filter((file) => which === undefined || endToEnd.has(file) ==
 const rank = (file: string) => (first.has(file) ? 0 : endToEnd.has(file) ? 1 : 2);
 using queue = makeQueue(wanted.toSorted((a, b) => rank(a) - rank(b)));
 
-// A folder that the user names is used instead.
+// If the user names a folder in TMPDIR, that one is used.
 const temporary = process.env.TMPDIR ?? makeMemoryFolder();
 const results = run({
   files: Array.from({ length: PROCESSES }, () => join(import.meta.dirname, 'runner.ts')),

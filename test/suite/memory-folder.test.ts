@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 
 const MODULE = join(import.meta.dirname, 'memory-folder.ts');
-/** Makes the folder with a file in it, and prints its path, or nothing where there is no memory for it. */
+/** A program that makes the folder and a file in it. It prints the path of the folder, or nothing where there is no memory for it. */
 const MAKE = `
   import { writeFileSync } from 'node:fs';
   import { makeMemoryFolder } from ${JSON.stringify(MODULE)};
   const folder = makeMemoryFolder();
   if (folder !== undefined) writeFileSync(folder + '/file', '');
   process.stdout.write(folder ?? '');`;
-const ENDS = { 'at its end': '', 'by a signal': `process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);` };
+const ENDS = { 'by itself': '', 'by a signal': `process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);` };
 
 for (const [how, end] of Object.entries(ENDS)) {
   it(`the folder is removed when its process ends ${how}`, () => {

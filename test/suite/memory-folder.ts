@@ -1,12 +1,12 @@
 /**
- * A folder in memory for the files that tests write. There no file waits for the disk, and the system keeps no journal of them.
+ * A folder in memory for the files that tests write. There, writing waits for no disk, and no journal is kept.
  */
 import { chmodSync, mkdtempSync, rmSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** A file system in memory, as Linux has it. By default it may fill half of the memory. */
+/** The file system that Linux keeps in memory. By default it may fill half of the memory. */
 const MEMORY = '/dev/shm';
-/** The space that it must have. Tests of PostgreSQL beside others need 0.6 GiB at a time, most of it for databases. */
+/** The free space that is required. Tests of PostgreSQL and others beside them need 0.6 GiB at a time, most of it for databases. */
 const NEEDED_BYTES = 4 * 2 ** 30;
 
 /**
@@ -16,9 +16,9 @@ const NEEDED_BYTES = 4 * 2 ** 30;
 export function makeMemoryFolder(): string | undefined {
   if (freeBytes() < NEEDED_BYTES) return undefined;
   const folder = mkdtempSync(join(MEMORY, 'millrace-tests-'));
-  // PostgreSQL runs as another user, and only passes through.
+  // PostgreSQL runs as another user, which must reach the folders in this one, but need not list them.
   chmodSync(folder, 0o711);
-  // Processes of tests that are ending may still write and remove files.
+  // Processes of tests may still write and remove files while they end, so removing the folder is tried again.
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => process.exit(1));
   return folder;
@@ -29,6 +29,6 @@ function freeBytes(): number {
     const { bavail, bsize } = statfsSync(MEMORY);
     return bavail * bsize;
   } catch {
-    return 0; // there is none
+    return 0; // there is no such file system
   }
 }

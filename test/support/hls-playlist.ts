@@ -133,7 +133,7 @@ export function readAttributes(text: string): Attributes {
 
 const APPLIES_TO_FIRST_PART = new Set(['EXT-X-DISCONTINUITY', 'EXT-X-MAP', 'EXT-X-PROGRAM-DATE-TIME', 'EXT-X-KEY']);
 
-/** Parts by their attribute lists. The next playlists of a rendition list most parts again, and reading them takes the most time. */
+/** Parts by their attribute lists. Each playlist of a rendition lists most parts of the one before. Reading parts takes the most time. */
 const partsRead = new Map<string, PlaylistPart>();
 const MAX_PARTS_READ = 10_000;
 

@@ -47,7 +47,7 @@ export class PlayedWorkers implements WorkerStarter {
     this.#sides[0]?.write(Buffer.concat(messages.flatMap(encodeFromWorker)));
   }
 
-  /** Waits until what was said has been read. */
+  /** Waits until all messages of the worker so far have been read. */
   async settled(): Promise<void> {
     await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   }

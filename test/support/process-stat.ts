@@ -3,7 +3,7 @@
  */
 import { readFileSync } from 'node:fs';
 
-/** The kernel counts CPU time in hundredths of a second, whatever its own tick is. */
+/** The unit in which the kernel reports CPU time, in milliseconds. It is the same whatever the kernel's own tick is. */
 export const KERNEL_TICK_MS = 10;
 
 /** The fields of a process that are used. Times are in milliseconds with a grain of 10. */
@@ -14,7 +14,7 @@ export interface ProcessStat {
   readonly session: number;
   /** CPU time of all its threads since it started. */
   readonly cpuMs: number;
-  /** CPU time of its children that have ended and of theirs. */
+  /** CPU time of its children that have ended, and of their children that had ended. */
   readonly endedChildrenMs: number;
 }
 

@@ -24,7 +24,7 @@ interface Recorder {
 const IDLE_MS = 10_000;
 let running: Recorder | undefined;
 
-/** The folder in which media is kept, with the versions of the encoder as folders in it. */
+/** The folder in which media is kept. It has a folder for each version of the encoder. */
 const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace/media');
 /** What the media depends on, besides the job. */
 const ENCODER = [
@@ -48,7 +48,7 @@ export async function recordMedia(
 
 let version: Promise<string> | undefined;
 
-/** Makes the folder for the media of this version of the encoder, and removes those of others. */
+/** Makes the folder for the media of this version of the encoder, and removes the folders of other versions. Returns its path. */
 async function keepVersion(): Promise<string> {
   const hash = createHash('sha256');
   for (const file of ENCODER) hash.update(await readFile(file));
@@ -65,7 +65,7 @@ async function encode(job: PublisherJob, path: string): Promise<void> {
   const file = join(folder.path, 'recorded.flv');
   const { reason, messages } = await record({ type: 'record', job: { ...job, url: file } });
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
-  // Another process may make the same media. Each of the two files is whole.
+  // Another process may make or read the same media. Because of the renaming, it never finds a file that is not complete.
   const copy = `${path}-${randomUUID()}`;
   await cp(file, copy);
   await rename(copy, path);

@@ -115,7 +115,7 @@ export const getUsageMetrics: ApiRoute = (api, { authenticate, store }) => {
 export const lastDays = (now: Milliseconds) => ({ from: ms(Math.max(0, now - DEFAULT_DAYS * DAY_MS)), to: now });
 
 /**
- * Extends a span to whole hours, and to at least one, because usage is counted by the hour. An hour that begins at the end of the span is not
+ * Extends a span to whole hours, at least one, because usage is counted by the hour. An hour that begins at the end of the span is not
  * part of it, so that spans that follow each other have no hour in common.
  */
 export function wholeHours({ from, to }: { readonly from: Milliseconds; readonly to: Milliseconds }) {

@@ -28,7 +28,7 @@ function cut(bytes: Buffer, places: readonly number[]): Buffer[] {
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
-/** The messages, read in one slice, and in two for each place where the bytes can be divided. */
+/** Reads the same messages many times: in one slice, and in two slices that are divided at each place. */
 function readCutAnywhere(bytes: Buffer): Message[][] {
   return Array.from(bytes.keys(), (place) => readAll(cut(bytes, [place])));
 }
@@ -39,7 +39,7 @@ function hex(text: string): Buffer {
 
 const BODY = Buffer.alloc(300, 9);
 
-/** The chunks of a message of 300 bytes, the first of which has one header, and all others the next one. */
+/** The chunks of a message of 300 bytes: one with the header `first`, and the others with the header `next`. */
 function inChunks(first: string, next = 'c4'): Buffer[] {
   return [hex(first), BODY.subarray(0, 128), hex(next), BODY.subarray(128, 256), hex(next), BODY.subarray(256)];
 }

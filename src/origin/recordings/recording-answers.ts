@@ -24,15 +24,18 @@ import { instantOf, parseTime } from './span.ts';
 
 /** The most MP4 heads, sheets and pictures that are made at the same time. Those that are kept in memory need not wait. */
 const MAX_MADE_AT_ONCE = 4;
-/** The most texts about long spans that are made at the same time. Each takes a few milliseconds of the event loop, and compression. */
+/**
+ * The most playlists and storyboards of long spans that are made at the same time. Each takes a few milliseconds of the event loop, and
+ * compression.
+ */
 const MAX_TEXTS_AT_ONCE = 2;
 /** The most requests that may wait until files are made for them. */
 const MAX_WAITING = 200;
-/** The most of them that come from one host. */
+/** The most of these waiting requests that come from one host. */
 export const MAX_WAITING_OF_HOST = 20;
-/** How often the server checks whether an MP4 that it is sending can still be watched. Sending one may take hours. */
+/** How often the server checks whether an MP4 that it is sending may still be watched. Sending one can take hours. */
 const LOOK_AGAIN_MS = 5000;
-/** Texts about spans up to this length are made at once, because they take no time. */
+/** Playlists and storyboards of spans up to this length do not wait for a turn, because they take almost no time. */
 const SHORT_MS = HOUR_MS;
 
 const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl';
@@ -52,7 +55,7 @@ export interface RecordingAnswersOptions extends Pick<RecordingRights, 'dvr'> {
 export interface Opened {
   readonly recorded: Recorded;
   readonly signal: AbortSignal;
-  /** The address of the viewer, also when another node has passed the request on. Limits by network count this one. */
+  /** The address of the viewer, even when another node has passed the request on. Limits by network count this address. */
   readonly address: string;
 }
 
@@ -88,7 +91,7 @@ export class RecordingAnswers {
         return await this.#sendMultivariant(reading);
       case 'playlist':
         if (isWhole(reading.span)) return await this.#sendPlaylist(reading, file.rendition, name);
-        await this.#awaitEnd(reading); // before its turn, which others need meanwhile
+        await this.#awaitEnd(reading); // before it takes a turn, which others need meanwhile
         return await this.#sendMadeText(reading, () => this.#sendPlaylist(reading, file.rendition, name));
       case 'mp4':
         return await this.#sendMp4(reading, file.rendition, name);
@@ -101,7 +104,7 @@ export class RecordingAnswers {
     }
   }
 
-  /** Sends a text that is not kept. One about a long span waits for its turn, so that others get the event loop and the compressor, too. */
+  /** Sends a playlist or storyboard that is not kept. One of a long span waits for a turn, so that others are not delayed. */
   async #sendMadeText(
     { signal, address, recorded, span }: Reading,
     send: () => Promise<FastifyReply>,
@@ -286,7 +289,7 @@ export class RecordingAnswers {
   }
 }
 
-/** Makes turns that networks take when files are made for their viewers. */
+/** Makes the turns in which networks have files made for their viewers. */
 export const makingTurns = (atOnce: number): FairTurns =>
   new FairTurns({
     atOnce,

@@ -15,7 +15,7 @@ export interface RecordingRights {
   readonly isOwner: (request: FastifyRequest, userId: UserId) => Promise<boolean>;
 }
 
-/** Whether this is a recording that still grows, whose viewers are viewers of the stream. A clip is never one, even of such a recording. */
+/** Whether this recording still grows, so that its viewers are viewers of the stream. False for a clip, even of such a recording. */
 export const isRunning = ({ asset, recording }: FoundRecording): boolean =>
   asset.kind !== 'clip' && recording.phase === 'recording';
 

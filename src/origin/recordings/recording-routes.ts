@@ -4,11 +4,11 @@
  * ```
  * /recordings/<path>/index.m3u8, <rendition>.m3u8, <rendition>.mp4, audio.m4a, poster.jpg, storyboard.vtt, sheet-<n>.jpg
  * /recordings/<path>/<rendition>/<name>               segments and init segments, as playlists name them
- * /recordings/<path>/v/<ticket>/<file>                the same files for one viewer
- * /recordings/<path>/s/<proof>/<rendition>/<name>     the media in such a viewer's playlists, at the same URL for all these viewers
+ * /recordings/<path>/v/<ticket>/<file>                the files of the first line, for one viewer
+ * /recordings/<path>/s/<proof>/<rendition>/<name>     the media in the playlists of such viewers, at one URL for all of them
  * ```
  *
- * The last two are used where a right is needed: for restricted streams, and for recordings that only their owner may watch yet.
+ * The last two are used where a right is needed: for restricted streams, and for running recordings that only their owner may watch.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
@@ -37,7 +37,7 @@ import { excerptOf, narrow, parseSpan } from './span.ts';
 
 /** The most answers that may be read from disks and object stores at the same time. */
 const MAX_READS = 1000;
-/** The most requests for made files that wait for answers of other nodes, so that this node does not take all the places at another one. */
+/** The most requests for made files that wait for other nodes. The limit keeps this node from taking all the places at another one. */
 const MAX_MADE_ELSEWHERE = MAX_WAITING_OF_HOST;
 
 /** What the routes need besides the context of the origin. */

@@ -26,7 +26,7 @@ export function deliveryQueries(db: Kysely<Database>, now: RawBuilder<Millisecon
     db.selectFrom('webhook_deliveries').select('sequence').where('webhook_id', '=', id);
   /** The pending deliveries of a webhook, beginning with the one that is due first. */
   const pendingOf = (id: WebhookId) => numbersOf(id).where(isPending).orderBy('next_at').orderBy('sequence');
-  /** Whether a delivery is among the oldest in a state that were created before a time. */
+  /** Whether a delivery is one of the oldest, up to a limit, that are in this state and were created before a time. */
   const isOld = (state: 'pending' | 'dead', { before, limit }: { before: Milliseconds; limit: number }) =>
     sql<boolean>`(webhook_id, sequence) in (select webhook_id, sequence from webhook_deliveries
             where state = ${sql.lit(state)} and created_at < ${before} order by created_at limit ${limit})`;
