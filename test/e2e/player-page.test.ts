@@ -209,6 +209,12 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const { page, errors, failedRequests } = watched;
     // How often the page looks for variants that were not listed before.
     await changeTimers(page, { 10000: 1000 });
+    // The connection is fast enough for the source, however slowly a busy machine answers.
+    await page.route(/index\.m3u8/, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replace(/BANDWIDTH=\d+/g, (text) => text.slice(0, -2));
+      await route.fulfill({ response, body });
+    });
     await page.goto(pageUrl(stream));
     const decoded = (width: number) =>
       waitFor(async () => (await page.evaluate('document.getElementById("video").videoWidth')) === width, {
@@ -227,8 +233,8 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
       },
       { what: 'the list of variants' },
     );
-    assert.match(options[1] ?? '', /^180p15 \(source\) · \d{3} kbit\/s$/);
-    assert.match(options[2] ?? '', /^144p15 · \d{2,3} kbit\/s$/);
+    assert.match(options[1] ?? '', /^180p15 \(source\) · \d+ kbit\/s$/);
+    assert.match(options[2] ?? '', /^144p15 · \d+ kbit\/s$/);
 
     await list.selectOption('small');
     await level('small');
@@ -254,6 +260,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     assert.equal(await page.locator('html').getAttribute('data-quality'), 'auto');
     await decoded(SMALL.width);
     await untilPlaying(page);
+    await page.unrouteAll({ behavior: 'wait' });
     const poster = await page.request.get(String(await page.locator('#video').getAttribute('poster')));
     assert.deepEqual([poster.status(), poster.headers()['content-type']], [200, 'image/jpeg']);
     assert.deepEqual(errors, []);
