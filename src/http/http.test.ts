@@ -138,11 +138,8 @@ test('a large body is not read to its end once the request is refused', async (t
   assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
 });
 
-test('closing lets requests in flight finish, refuses others with an answer that any page can read, and closes idle connections', {
-  timeout: 120_000,
-}, async (t) => {
-  t.mock.timers.enable({ apis: ['setTimeout'] }); // so that the deadline never passes
-  const { http } = serverOf(t);
+/** Adds `GET /slow`, which answers when it is released. `arrived` resolves when two requests wait for that. */
+function addSlowRoute(http: ReturnType<typeof serverOf>['http']) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
   let waiting = 0;
@@ -152,6 +149,15 @@ test('closing lets requests in flight finish, refuses others with an answer that
     await released;
     return { done: true };
   });
+  return { arrived, release };
+}
+
+test('closing lets requests in flight finish, refuses others with an answer that any page can read, and closes idle connections', {
+  timeout: 120_000,
+}, async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] }); // so that the deadline never passes
+  const { http } = serverOf(t);
+  const { arrived, release } = addSlowRoute(http);
   http.options('*', (_request, reply) => reply.code(204).header('access-control-allow-origin', '*').send());
   const { port } = await listen(http);
   const idle = connect(port, '127.0.0.1');
@@ -182,15 +188,7 @@ test('while the server closes, a connection stays open for a moment after a pref
   t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
   let time = 0;
   const { http } = serverOf(t, {}, { now: () => ms(0), monotonic: () => ms(time) });
-  const { promise: released, resolve: release } = Promise.withResolvers<void>();
-  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();
-  let waiting = 0;
-  http.get('/slow', async () => {
-    waiting += 1;
-    if (waiting === 2) arrive();
-    await released;
-    return { done: true };
-  });
+  const { arrived, release } = addSlowRoute(http);
   http.options('*', (_request, reply) => reply.code(204).send());
   const { port } = await listen(http);
   const sockets = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')] as const;
