@@ -2,7 +2,7 @@
  * What a process uses, as the kernel counts it (Linux only).
  */
 import { readdirSync, readFileSync } from 'node:fs';
-import { KERNEL_TICK_MS, type ProcessStat, processStat } from '../../test/support/process-stat.ts';
+import { CPU_TIME_UNIT_MS, type ProcessStat, processStat } from '../../test/support/process-stat.ts';
 
 /** CPU time of all threads of a process since it started, in milliseconds with a grain of 10. */
 export const cpuMs = (pid: number): number => processStat(pid)!.cpuMs;
@@ -47,5 +47,5 @@ export function machineCpu(): { readonly busyMs: number; readonly stolenMs: numb
   // proc_stat(5), first line: user, nice, system, idle, iowait, irq, softirq, steal. Interrupts belong to no program.
   const ticks = readFileSync('/proc/stat', 'utf8').split(/\s+/, 9).slice(1).map(Number);
   const [user = 0, nice = 0, system = 0, , , , , steal = 0] = ticks;
-  return { busyMs: (user + nice + system) * KERNEL_TICK_MS, stolenMs: steal * KERNEL_TICK_MS };
+  return { busyMs: (user + nice + system) * CPU_TIME_UNIT_MS, stolenMs: steal * CPU_TIME_UNIT_MS };
 }

@@ -138,7 +138,7 @@ test('a large body is not read to its end once the request is refused', async (t
   assert.match(await exchange(http, head(1_000_000_000)), /^HTTP\/1\.1 500 .*connection: close/is);
 });
 
-/** Adds `GET /slow`, which answers when it is released. `arrived` resolves when two requests wait for that. */
+/** Adds `GET /slow`, whose answers wait until `release` is called. `arrived` resolves when two requests wait. */
 function addSlowRoute(http: ReturnType<typeof serverOf>['http']) {
   const { promise: released, resolve: release } = Promise.withResolvers<void>();
   const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>();

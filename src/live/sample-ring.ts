@@ -57,7 +57,7 @@ export class SampleRing {
 
   #grow(): void {
     const before = this.#rows;
-    this.#rows = new Float64Array(Math.min(KEPT, Math.max(FIRST_ROOM, (2 * before.length) / COLUMNS)) * COLUMNS);
+    this.#rows = new Float64Array(Math.min(KEPT, Math.max(FIRST_ROOM, 2 * this.#count)) * COLUMNS);
     this.#rows.set(before);
   }
 

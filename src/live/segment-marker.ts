@@ -85,7 +85,10 @@ export class SegmentMarker {
   #lastLeaderS = 0;
   /** The time between the leader's two newest frames, in seconds. */
   #stepS = 0;
-  /** The shorter of the two newest times between frames of the leader, in seconds. A single pause does not make it longer. */
+  /**
+   * The shorter of the two newest times between frames of the leader, in seconds. A single pause does not make it longer. An older time of
+   * 0, between two packets with one time, does not count.
+   */
   #usualStepS = 0;
   /** The longest time between two frames of the growing segment, in seconds. */
   #longestStepS = 0;

@@ -36,7 +36,7 @@ describe('sample memory', () => {
     assert.equal(adjoining([...slab, next]).length, 2);
   });
 
-  it('never takes more than twice the bytes of the samples, plus 4 KiB', () => {
+  it('takes at most twice the bytes of samples of one size, plus 4 KiB', () => {
     for (const [kind, sizeBytes] of [
       ['audio', 90],
       ['video', 330],

@@ -1,7 +1,7 @@
 /**
  * What the player page shows, for tests in a browser.
  */
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { waitFor } from '../support/wait-for.ts';
 
 /** The pauses before the player page starts a lost session again, and the shorter ones that replace them, in milliseconds. */
@@ -10,6 +10,19 @@ export const RESTART_PAUSES = { 1000: 100, 2000: 100, 4000: 100, 8000: 100 };
 /** Waits until a data attribute of the page has a value. The page keeps there what it shows. */
 export const untilShown = (page: Page, attribute: string, value: string): Promise<void> =>
   page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });
+
+/**
+ * Changes the text of each `index.m3u8` that the page loads. Until it is taken back, only the newest of several changes is made.
+ * @returns a function that takes this change back
+ */
+export async function changeIndex(page: Page, change: (text: string) => string): Promise<() => Promise<void>> {
+  const answer = async (route: Route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: change(await response.text()) });
+  };
+  await page.route('**/index.m3u8', answer);
+  return () => page.unroute('**/index.m3u8', answer);
+}
 
 /** The position of the page's video, in seconds. */
 export const positionOf = async (page: Page): Promise<number> =>

@@ -21,7 +21,7 @@ import { CHEAP, startServer, type TestServer } from '../support/server.ts';
 import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { axeOn, PHONE } from './dashboard-browser.ts';
-import { positionOf, RESTART_PAUSES, untilPlaying, untilPreviewed, untilShown } from './player-page.ts';
+import { changeIndex, positionOf, RESTART_PAUSES, untilPlaying, untilPreviewed, untilShown } from './player-page.ts';
 
 const FPS = SMALL.fps.num;
 /** Small, because drawing a page takes more CPU time than decoding its video. */
@@ -153,22 +153,20 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     await using first = await chromium.newPage(WINDOW);
     // The video does not play, so that it stays where it begins.
     await first.page.addInitScript('HTMLMediaElement.prototype.play = async () => {};');
+    const videoState = () =>
+      first.page.evaluate<{ readyState: number; seeking: boolean; currentTime: number; buffered: number[][] }>(
+        '(({ readyState, seeking, currentTime, buffered }) => ({ readyState, seeking, currentTime, buffered: Array.from(buffered, (_, index) => [buffered.start(index), buffered.end(index)]) }))(document.querySelector("video"))',
+      );
     /** @param zeroS the position in the recording at which the video counts 0 */
     const begins = async (id: string, query: string, atS: number, zeroS = 0) => {
       await first.page.goto(`${server.url}/play/${id}${query}`);
       await untilShown(first.page, 'mode', 'replay');
-      const shownAtS = await waitFor(
-        () =>
-          first.page.evaluate<number | false>(
-            '(({ readyState, seeking, currentTime }) => readyState >= 2 && !seeking && currentTime)(document.querySelector("video"))',
-          ),
-        { what: 'a picture' },
-      ).catch(async (error) => {
-        const { page } = first;
-        const video = await page.evaluate(
-          '(({ readyState, seeking, currentTime, buffered }) => ({ readyState, seeking, currentTime, buffered: Array.from(buffered, (_, index) => [buffered.start(index), buffered.end(index)]) }))(document.querySelector("video"))',
-        );
-        throw new Error(`no picture at ${query}: ${JSON.stringify(video)}`, { cause: error });
+      const isShown = async () => {
+        const { readyState, seeking, currentTime } = await videoState();
+        return readyState >= 2 && !seeking && currentTime;
+      };
+      const shownAtS = await waitFor(isShown, { what: 'a picture' }).catch(async (error) => {
+        throw new Error(`no picture at ${query}: ${JSON.stringify(await videoState())}`, { cause: error });
       });
       assert.ok(Math.abs(shownAtS + zeroS - atS) < 0.5, `${query} begins at ${shownAtS} s`);
       const isAt = async () => Math.abs(Number(await first.page.locator('#seek').inputValue()) - atS) < 0.5;
@@ -186,6 +184,7 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const [session] = (await (await server.api.request('GET', `/stream/${stream.id}/sessions`)).json()) as {
       id: string;
     }[];
+    // The last of the following pages begins 2.5 s after the beginning of this rendition.
     await recorded(stream.playbackId, 4, ['low']);
     await publisher.stop();
     await begins(session!.id, '?t=7.5', 7.5);
@@ -204,12 +203,8 @@ suite('recordings, to viewers,', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     };
     const laterS = (await startOf('low')) - (await startOf('source'));
     assert.ok(laterS > 1, `it begins ${laterS} s later`);
-    await first.page.route('**/index.m3u8', async (route) => {
-      const response = await route.fetch();
-      const text = (await response.text()).replace(/BANDWIDTH=\d+(?=.*\nsource)/g, 'BANDWIDTH=50000000');
-      await route.fulfill({ response, body: text });
-    });
-    // Within a segment: a video that does not play stays in the smallest hole between two segments.
+    await changeIndex(first.page, (text) => text.replace(/BANDWIDTH=\d+(?=.*\nsource)/g, 'BANDWIDTH=50000000'));
+    // The page begins within a segment, because a video that does not play cannot leave even the smallest hole between two segments.
     await begins(session!.id, `?t=${laterS + 2.5}`, laterS + 2.5, laterS);
     assert.deepEqual(first.errors, []);
 

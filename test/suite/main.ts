@@ -42,15 +42,13 @@ const wanted = all.filter((file) => which === undefined || endToEnd.has(file) ==
 const rank = (file: string) => (first.has(file) ? 0 : endToEnd.has(file) ? 1 : 2);
 using queue = makeQueue(wanted.toSorted((a, b) => rank(a) - rank(b)));
 
-// If the user names a folder in TMPDIR, that one is used.
-const temporary = process.env.TMPDIR ?? makeMemoryFolder();
 const results = run({
   files: Array.from({ length: PROCESSES }, () => join(import.meta.dirname, 'runner.ts')),
   concurrency: PROCESSES,
   env: {
     ...process.env,
     MILLRACE_TEST_QUEUE: queue.folder,
-    ...(temporary !== undefined && { TMPDIR: temporary }),
+    TMPDIR: process.env.TMPDIR ?? makeMemoryFolder(), // the folder that the user names, or one in memory
     NODE_COMPILE_CACHE: join(ROOT, 'node_modules/.cache/millrace'),
   },
 });

@@ -15,12 +15,13 @@ const MAKE = `
 const ENDS = { 'by itself': '', 'by a signal': `process.kill(process.pid, 'SIGTERM'); setInterval(() => {}, 1000);` };
 
 for (const [how, end] of Object.entries(ENDS)) {
-  it(`the folder is removed when its process ends ${how}`, () => {
+  it(`the folder is removed when its process ends ${how}`, (t) => {
     const { stdout, stderr } = spawnSync(process.execPath, ['--input-type=module-typescript', '-e', MAKE + end], {
       encoding: 'utf8',
     });
     assert.equal(stderr, '');
-    assert.match(stdout, /^(\/dev\/shm\/millrace-tests-\w+)?$/);
+    if (stdout === '') return t.skip('there is too little space in /dev/shm');
+    assert.match(stdout, /^\/dev\/shm\/millrace-tests-\w+$/);
     assert.equal(existsSync(stdout), false);
   });
 }

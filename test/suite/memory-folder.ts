@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 /** The file system that Linux keeps in memory. By default it may fill half of the memory. */
 const MEMORY = '/dev/shm';
-/** The free space that is required. Tests of PostgreSQL and others beside them need 0.6 GiB at a time, most of it for databases. */
+/** The free space that it must have. The tests use up to 0.6 GiB, mostly for databases of PostgreSQL, and leave the rest to other programs. */
 const NEEDED_BYTES = 4 * 2 ** 30;
 
 /**

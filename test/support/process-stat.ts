@@ -4,7 +4,7 @@
 import { readFileSync } from 'node:fs';
 
 /** The unit in which the kernel reports CPU time, in milliseconds. It is the same whatever the kernel's own tick is. */
-export const KERNEL_TICK_MS = 10;
+export const CPU_TIME_UNIT_MS = 10;
 
 /** The fields of a process that are used. Times are in milliseconds with a grain of 10. */
 export interface ProcessStat {
@@ -28,7 +28,7 @@ export function processStat(pid: number): ProcessStat | undefined {
   }
   // The second field is the program's name in parentheses and may hold anything. The others are counted from its end.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  const msOf = (first: number) => (Number(fields[first]) + Number(fields[first + 1])) * KERNEL_TICK_MS;
+  const msOf = (first: number) => (Number(fields[first]) + Number(fields[first + 1])) * CPU_TIME_UNIT_MS;
   return {
     state: fields[0]!,
     parent: Number(fields[1]),

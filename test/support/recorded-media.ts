@@ -6,12 +6,11 @@ import assert from 'node:assert/strict';
 import type { ChildProcess } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type FlvFileTag, readFlvTags } from './flv-file.ts';
 import { forkPublisher, jobOf, type PublisherOptions } from './publisher.ts';
 import type { PublisherCommand, PublisherEvent, PublisherJob, PublisherReport } from './publisher-protocol.ts';
-import { temporaryFolder } from './temporary-folder.ts';
 
 /** The encoding process, and the callers that wait for its answers, oldest first. */
 interface Recorder {
@@ -24,9 +23,9 @@ interface Recorder {
 const IDLE_MS = 10_000;
 let running: Recorder | undefined;
 
-/** The folder in which media is kept. It has a folder for each version of the encoder. */
+/** The folder in which media is kept, in a folder that is named after the version of the encoder. */
 const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace/media');
-/** What the media depends on, besides the job. */
+/** What the media depends on, besides the job. Add what these files come to import, or old media stays in use. */
 const ENCODER = [
   ...['encoders', 'frame-code', 'publisher-child', 'publisher-protocol', 'test-pattern'].map((name) =>
     join(import.meta.dirname, `${name}.ts`),
@@ -40,16 +39,16 @@ export async function recordMedia(
 ): Promise<readonly FlvFileTag[]> {
   const job = jobOf({ ...options, url: '' }, true);
   const name = `${createHash('sha256').update(JSON.stringify(job)).digest('hex').slice(0, 16)}.flv`;
-  version ??= keepVersion();
-  const kept = join(await version, name);
+  versionFolder ??= makeVersionFolder();
+  const kept = join(await versionFolder, name);
   if (!existsSync(kept)) await encode(job, kept);
   return readFlvTags(await readFile(kept));
 }
 
-let version: Promise<string> | undefined;
+let versionFolder: Promise<string> | undefined;
 
 /** Makes the folder for the media of this version of the encoder, and removes the folders of other versions. Returns its path. */
-async function keepVersion(): Promise<string> {
+async function makeVersionFolder(): Promise<string> {
   const hash = createHash('sha256');
   for (const file of ENCODER) hash.update(await readFile(file));
   const name = hash.digest('hex').slice(0, 16);
@@ -61,14 +60,11 @@ async function keepVersion(): Promise<string> {
 }
 
 async function encode(job: PublisherJob, path: string): Promise<void> {
-  await using folder = await temporaryFolder();
-  const file = join(folder.path, 'recorded.flv');
+  const file = `${path}-${randomUUID()}`;
   const { reason, messages } = await record({ type: 'record', job: { ...job, url: file } });
   assert.deepEqual({ reason, messages }, { reason: 'finished', messages: [] });
   // Another process may make or read the same media. Because of the renaming, it never finds a file that is not complete.
-  const copy = `${path}-${randomUUID()}`;
-  await cp(file, copy);
-  await rename(copy, path);
+  await rename(file, path);
 }
 
 async function record(command: PublisherCommand): Promise<PublisherReport> {

@@ -7,7 +7,7 @@ import type { UserId } from '#domain/ids.ts';
 import type { OriginContext } from '#origin/origin-context.ts';
 import type { FoundRecording } from './recordings.ts';
 
-/** Who may watch a recording while it runs. */
+/** What decides who may watch a recording while it runs. */
 export interface RecordingRights {
   /** Whether viewers may watch a recording while it runs. */
   readonly dvr: boolean;
@@ -17,7 +17,7 @@ export interface RecordingRights {
 
 /** Whether this recording still grows, so that its viewers are viewers of the stream. False for a clip, even of such a recording. */
 export const isRunning = ({ asset, recording }: FoundRecording): boolean =>
-  asset.kind !== 'clip' && recording.phase === 'recording';
+  asset.kind === 'recording' && recording.phase === 'recording';
 
 /** Whether only the owner may watch for now, so that no cache may keep what the owner gets. */
 export const isOwnersOnly = (found: FoundRecording, { dvr }: Pick<RecordingRights, 'dvr'>): boolean =>
