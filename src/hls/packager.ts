@@ -29,6 +29,8 @@ export interface PackagerOptions extends WindowLimits {
 
 /** The shortest duration of a segment, because EXTINF must not be 0. */
 const SHORTEST_SEGMENT_S = 0.001;
+/** The least number of full parts in the time left before a part is filled whole, so that half a part or more is left behind it. */
+const WHOLE_PARTS = 1.5;
 
 /** The newest video sample. It is written when the next one comes, because only then its duration is known. */
 type Shown =
@@ -177,13 +179,8 @@ export class Packager {
       this.#fill(startTicks);
       this.#flush();
       this.#cut({ ...mark, independent: true }, this.#continued(startTicks));
-      output.packaged({ type: 'gap', fromS, untilS, why });
-      // A segment has at least one sample.
-      const leastTicks = this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * timescale;
-      this.#fill(this.#endTicks + leastTicks);
-    } else {
-      output.packaged({ type: 'gap', fromS, untilS, why });
     }
+    output.packaged({ type: 'gap', fromS, untilS, why });
     this.#fill(untilTicks, { whole: true });
   }
 
@@ -249,8 +246,10 @@ export class Packager {
   /** Writes what is left of the old configuration, to which all media before the mark belongs, and takes the new one. */
   #adoptTrack(track: Track, first: Packet): void {
     this.#pushShown(first.dts, first.mark);
-    // The keyframe of the old configuration fills what is left of its time, where the new one continues it.
-    if (first.kind === 'video' && !first.mark?.discontinuity) this.#fill(first.dts);
+    // What is left of the time of the old configuration is filled by its keyframe, where the new one continues it, or by its silence.
+    if (first.kind === 'audio' || !first.mark?.discontinuity) {
+      this.#fill(Math.round((first.dts * this.#track.timescale) / track.timescale));
+    }
     this.#parts.finish();
     this.#endTicks = Math.round((this.#endTicks * track.timescale) / this.#track.timescale);
     this.#parts.setTrack(track);
@@ -309,7 +308,7 @@ export class Packager {
   #writeAudio(packet: Packet): void {
     const { mark } = packet;
     // Players take a hole for missing media: hls.js 1.7 does not fire `ended` while there is one in its buffer.
-    if (mark?.discontinuity) this.#fill(packet.dts);
+    this.#fill(packet.dts);
     const dts = ticks(this.#continued(packet.dts));
     if (mark !== undefined) this.#cut(mark, dts);
     this.#push({ ...packet, dts, pts: dts }, this.#parts.frameTicks);
@@ -323,13 +322,14 @@ export class Packager {
 
   /**
    * Fills the growing segment up to a decoding time, but never makes it too long.
-   * @param whole leaves out a remainder shorter than a part, because more will follow
+   * @param whole makes only full parts, and leaves out at least half a part, because more will follow: the last part of a segment must not be
+   *   tiny ({@link plannedParts})
    */
   #fill(untilTicks: number, { whole = false } = {}): void {
     const { open } = this.window;
     const limit =
       open === undefined ? 0 : Math.min(untilTicks, Math.floor(this.#latestEndS(open) * this.#track.timescale));
-    if (this.#track.kind === 'audio') this.#fillAudio(limit);
+    if (this.#track.kind === 'audio') this.#fillAudio(limit, silentFrame(this.#track), whole);
     else if (this.#keyframe !== undefined) this.#fillVideo(limit, this.#keyframe, whole);
   }
 
@@ -345,27 +345,31 @@ export class Packager {
     this.#parts.finish();
     this.settle();
     const { longestTicks } = this.#parts;
-    while (this.#endTicks + (whole ? longestTicks : 1) <= limit) {
+    while (this.#endTicks + (whole ? WHOLE_PARTS * longestTicks : 1) <= limit) {
       const dts = ticks(this.#endTicks);
-      const rest = limit - dts;
-      // Two equal parts are better than a full and a tiny one.
-      const most = !whole && rest < 2 * longestTicks ? Math.ceil(rest / 2) : longestTicks;
-      const durationTicks = rest <= longestTicks ? rest : most;
+      const durationTicks = partSize(limit - dts, longestTicks, whole);
       this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks, true);
       this.#parts.finish();
     }
   }
 
-  #fillAudio(limit: number): void {
-    if (this.#track.kind !== 'audio') return;
-    const { frameTicks } = this.#parts;
-    const count = Math.floor((limit - this.#endTicks) / frameTicks + 0.5);
-    const data = silentFrame(this.#track);
-    for (let left = count; left > 0; left--) {
-      const dts = ticks(this.#endTicks);
-      // A remainder shorter than a frame makes the last one longer.
-      const durationTicks = left === 1 ? Math.max(frameTicks, limit - dts) : frameTicks;
-      this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks, true);
+  /** Fills with silence, which completes the growing part first. */
+  #fillAudio(limit: number, data: Uint8Array, whole: boolean): void {
+    const { frameTicks, longestTicks } = this.#parts;
+    let left = Math.floor((limit - this.#endTicks) / frameTicks + 0.5);
+    while (left > 0) {
+      const growingTicks = longestTicks - this.#parts.leftTicks;
+      const restTicks = growingTicks + limit - this.#endTicks;
+      if (whole && restTicks < WHOLE_PARTS * longestTicks) return;
+      const sizeTicks = partSize(restTicks, longestTicks, whole);
+      let frames = sizeTicks === restTicks ? left : Math.floor((sizeTicks - growingTicks) / frameTicks);
+      for (; frames > 0; frames--, left--) {
+        const dts = ticks(this.#endTicks);
+        // A remainder shorter than a frame makes the last one longer.
+        const durationTicks = left === 1 ? Math.max(frameTicks, limit - dts) : frameTicks;
+        this.#push({ dts, pts: dts, keyframe: true, data }, durationTicks, true);
+      }
+      if (left > 0) this.#parts.finish();
     }
   }
 
@@ -412,6 +416,7 @@ export class Packager {
     this.#completeSegment(mark.discontinuity ? undefined : startTicks);
     const { firstMediaSequence, firstDiscontinuitySequence } = this.#options;
     this.#endTicks = startTicks;
+    this.#parts.beginSegment();
     this.#begin(startTicks, {
       msn: firstMediaSequence + mark.ordinal,
       discontinuity: mark.discontinuity,
@@ -447,6 +452,7 @@ export class Packager {
   }
 
   #completeSegment(byTicks = 0): void {
+    if (this.window.open?.parts.length === 0) this.#fillLeast();
     const { open } = this.window;
     if (open === undefined) return;
     const endS = Math.max(open.endS, open.startS + SHORTEST_SEGMENT_S, byTicks / this.#track.timescale);
@@ -458,6 +464,14 @@ export class Packager {
     this.#options.output.packaged({ type: 'segment', ...headOf(complete), durationS, sizeBytes });
   }
 
+  /** Gives the growing segment its one sample, which it has at least. */
+  #fillLeast(): void {
+    const leastTicks =
+      this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * this.#track.timescale;
+    this.#fill(this.#endTicks + leastTicks);
+    this.#parts.finish();
+  }
+
   #nextPartName(): string {
     const { open } = this.window;
     return open === undefined ? partName(this.#lastMsn + 1, 0) : partName(open.msn, open.parts.length);
@@ -467,6 +481,12 @@ export class Packager {
 /** The name of a segment's resource. */
 export const segmentName = (msn: number): string => `${msn}.m4s`;
 const partName = (msn: number, index: number): string => `${msn}.${index}.m4s`;
+
+/** The size of the next part of a filled time. Two equal parts at the end are better than a full and a tiny one. */
+function partSize(rest: number, most: number, whole: boolean): number {
+  if (rest <= most) return rest;
+  return !whole && rest < 2 * most ? Math.ceil(rest / 2) : most;
+}
 
 function frameRateMeterOf(track: Track): FrameRateMeter | undefined {
   return track.kind === 'video' ? new FrameRateMeter(track.declaredFrameRate) : undefined;

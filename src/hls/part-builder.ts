@@ -3,7 +3,7 @@
  */
 import { type FrameRate, recogniseFrameRate, resolutionS, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
-import { framesPerPart, longestPartMs, PART_LENGTH_S } from '#media/part-length.ts';
+import { framesPerPart, longestPartMs, PART_LENGTH_S, plannedParts } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
 /** A sample of a part. */
@@ -34,6 +34,17 @@ const JITTER_S = 0.001;
 /** The largest relative difference from the declared duration at which a single frame counts as such a frame, and not as a pause. */
 const DECLARED_TOLERANCE = 0.1;
 
+/** The complete parts of a segment. */
+interface SegmentParts {
+  readonly parts: number;
+  readonly frames: number;
+  readonly durationTicks: number;
+  /** Whether some of them stand for media that is missing. */
+  readonly hasFilling: boolean;
+}
+
+const EMPTY: SegmentParts = { parts: 0, frames: 0, durationTicks: 0, hasFilling: false };
+
 /** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
 export function largestPartTargetS(framesPerSecond: number): number {
   return (longestPartMs(framesPerPart(framesPerSecond), { framesPerSecond, exact: false }) + MARGIN_MS) / 1000;
@@ -56,6 +67,10 @@ export class PartBuilder {
   #longestMs: number | undefined;
   /** The duration of the first part, if it is a single frame and nothing is measured yet. */
   #loneTicks: number | undefined;
+  /** The complete parts of the growing segment. */
+  #segment = EMPTY;
+  /** See {@link plannedParts}. */
+  #plan: readonly number[] = [];
 
   constructor(track: Track, take: TakePart) {
     this.#track = track;
@@ -104,6 +119,21 @@ export class PartBuilder {
   setTrack(track: Track): void {
     this.#track = track;
     this.#frameTicks = frameTicksOf(track);
+    this.#segment = EMPTY;
+    this.#plan = [];
+  }
+
+  /**
+   * Notes that a segment begins. It is expected to have as many frames as the previous one, or as the last one of which nothing was missing.
+   * The growing part must have been finished.
+   */
+  beginSegment(): void {
+    const { frames, durationTicks, hasFilling } = this.#segment;
+    this.#segment = EMPTY;
+    if (frames === 0 || hasFilling) return;
+    const jitterTicks = JITTER_S * this.#track.timescale;
+    const most = Math.floor((this.longestTicks + jitterTicks) / (durationTicks / frames));
+    this.#plan = plannedParts(frames, Math.max(1, most));
   }
 
   /** Adds a sample, and finishes the part before it or with it if necessary. */
@@ -130,6 +160,7 @@ export class PartBuilder {
     this.#samples = [];
     this.#durationTicks = 0;
     this.#sizeBytes = 0;
+    this.#segment = withPart(this.#segment, samples, durationTicks);
     this.#take(samples, durationTicks);
   }
 
@@ -173,7 +204,15 @@ export class PartBuilder {
     if (this.#longestMs === undefined) {
       return this.#samples.length >= framesPerPart(this.#measure(this.#durationTicks).framesPerSecond);
     }
-    return this.#isLongEnough() && this.leftTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
+    if (!this.#isLongEnough()) return false;
+    return this.#endsAsPlanned() || this.leftTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
+  }
+
+  /** Whether the newest sample ends a planned part. Only media is planned. */
+  #endsAsPlanned(): boolean {
+    const { parts, frames } = this.#segment;
+    const end = this.#plan[parts] ?? Number.POSITIVE_INFINITY;
+    return frames + this.#samples.length >= end && this.#samples.at(-1)?.isFilling === false;
   }
 
   #isLongEnough(): boolean {
@@ -190,6 +229,15 @@ export class PartBuilder {
     const unitS = resolutionS(steps, timescale);
     return recogniseFrameRate(this.#samples.length, durationTicks / timescale, unitS, this.#declaredFrameRate);
   }
+}
+
+function withPart(before: SegmentParts, samples: readonly PartSample[], durationTicks: number): SegmentParts {
+  return {
+    parts: before.parts + 1,
+    frames: before.frames + samples.length,
+    durationTicks: before.durationTicks + durationTicks,
+    hasFilling: before.hasFilling || samples.some(({ isFilling }) => isFilling),
+  };
 }
 
 function frameTicksOf(track: Track): number {

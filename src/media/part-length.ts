@@ -1,5 +1,5 @@
 /**
- * Decides how much media a part holds. Encoders and packager use the same rule, and so agree without asking each other.
+ * Decides how much media a part holds. Encoders and packager use the same rules, and so agree without asking each other.
  */
 import type { FrameRate } from './frame-rate.ts';
 
@@ -18,4 +18,31 @@ export function framesPerPart(framesPerSecond: number): number {
 export function longestPartMs(frames: number, rate: FrameRate): number {
   const milliseconds = (frames * 1000) / rate.framesPerSecond;
   return Math.ceil(milliseconds - 1e-6) + (rate.exact ? 0 : 1);
+}
+
+/**
+ * The fewest frames of a planned part, as a fraction of those that fit. Parts must have 0.85 of PART-TARGET, which may be a few milliseconds
+ * longer than the frames that fit.
+ */
+const LEAST_FRAMES = 0.87;
+
+/**
+ * Plans the parts of a segment that is expected to have this many frames, so that they become about equally long. Full parts would leave a
+ * last part of any length: of 2 s at 25 frames a second, six parts of 8 frames and one of 2. Where hls.js 1.7 falls behind by some seconds,
+ * it skips the rest of a segment that is shorter than 0.2 s, and when the rest was shorter than 0.1 s, it never fires `ended`.
+ * @param frames 0 if it is not known
+ * @param most the number of frames that fit into a part, at least 1
+ * @returns for each part except the last, the number of frames from the start of the segment to the end of the part. The last part ends with
+ *   the segment, and parts behind it are full.
+ */
+export function plannedParts(frames: number, most: number): readonly number[] {
+  const count = Math.ceil(frames / most);
+  const least = Math.ceil(LEAST_FRAMES * most);
+  const ends: number[] = [];
+  let end = 0;
+  for (let part = 1; part < count; part++) {
+    end = Math.min(end + most, Math.max(end + least, Math.round((part * frames) / count)));
+    ends.push(end);
+  }
+  return ends;
 }

@@ -136,6 +136,26 @@ describe('a presentation', () => {
     );
   });
 
+  test('has no tiny part at the end of a segment that was filled, whenever the publisher comes back', async () => {
+    for (let awayS = 3.4; awayS < 8; awayS += 0.13) {
+      const feed = new Feed({ ...both, fps: 15, gop: 30, presentation: { targetDurationS: 2 } });
+      feed.play(4.5);
+      await feed.pause(awayS);
+      feed.play(0.5);
+      for (const rendition of feed.renditions) {
+        const { segments } = await playlistOf(feed, rendition);
+        const complete = segments.filter(({ uri, parts }) => uri !== undefined && parts.length > 1);
+        assert.ok(complete.length > 0);
+        for (const { uri, parts } of complete) {
+          assert.ok(
+            parts.at(-1)!.durationS > 0.1,
+            `away ${awayS}: ${uri} has ${parts.map(({ durationS }) => durationS).join(' ')}`,
+          );
+        }
+      }
+    }
+  });
+
   test('has no segment of one tick before a change of configuration whose keyframe comes late', async () => {
     for (const delayMs of [0, 80]) {
       const feed = new Feed({ ...both, fps: 25, gop: 60, delayMs, presentation: { targetDurationS: 2 } });

@@ -92,6 +92,14 @@ for (const { name, partTarget, frameRate, ...options } of STEADY) {
     const found = await announced(feed);
     assert.equal(found.partTarget, partTarget);
     if (frameRate !== undefined) assert.equal(found.frameRate, frameRate);
+    for (const rendition of feed.renditions) {
+      const { segments } = readMediaPlaylist((await feed.text(rendition)) ?? '');
+      const last = segments
+        .filter(({ uri }) => uri !== undefined)
+        .flatMap(({ parts }) => parts.at(-1)?.durationS ?? []);
+      assert.ok(last.length > 2);
+      assert.ok(Math.min(...last) > 0.2, `hls.js may skip a part of ${Math.min(...last)} s`);
+    }
   });
 }
 

@@ -6,7 +6,7 @@
  */
 import { unreachable } from '#lib/unreachable.ts';
 import { recogniseFrameRate } from '#media/frame-rate.ts';
-import { framesPerPart } from '#media/part-length.ts';
+import { framesPerPart, plannedParts } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { KeyframeRule, RenditionPlan } from '#transcode/rendition-plan.ts';
 
@@ -29,8 +29,14 @@ export class FrameGate {
   readonly #keyframeStep: number;
   readonly #expectedRate: number;
   #framesPerSecond: number;
-  /** The number of frames taken since the start of the segment, from which parts are counted. */
+  /** The number of frames taken since the start of the segment. */
   #sinceCut = 0;
+  /** The number of frames of the growing part. */
+  #inPart = 0;
+  /** The number of complete parts of the segment. */
+  #parts = 0;
+  /** See {@link plannedParts}. The packager expects as many frames as the previous segment had, too. */
+  #plan: readonly number[] = [];
   #cutPts = 0;
   /** The number of frames since the start of the segment, including skipped ones. Undefined when some are missing or repeated. */
   #offered: number | undefined;
@@ -92,11 +98,23 @@ export class FrameGate {
     if (marked) this.#beginSegment(pts, repeated);
     this.#lastPts = pts;
     this.#sinceCut += 1;
+    const endsPart = this.#countInPart();
     if (!marked && pts + tolerance < this.#keyframeDue) {
-      return this.#sinceCut % framesPerPart(this.#framesPerSecond) === 0 ? 'anchor' : 'take';
+      return endsPart ? 'anchor' : 'take';
     }
     this.#keyframeDue = pts + this.#keyframeStep;
     return 'keyframe';
+  }
+
+  /** Counts a frame in the growing part. @returns whether the frame ends the part */
+  #countInPart(): boolean {
+    this.#inPart += 1;
+    const planned = this.#plan[this.#parts];
+    const left = planned === undefined ? framesPerPart(this.#framesPerSecond) - this.#inPart : planned - this.#sinceCut;
+    if (left > 0) return false;
+    this.#inPart = 0;
+    this.#parts += 1;
+    return true;
   }
 
   #beginSegment(pts: number, repeated: boolean): void {
@@ -104,10 +122,13 @@ export class FrameGate {
       const lastedS = (pts - this.#cutPts) / VIDEO_TIMESCALE;
       const measured = recogniseFrameRate(this.#sinceCut, lastedS, RESOLUTION_S, this.#expectedRate);
       this.#framesPerSecond = measured.framesPerSecond;
+      this.#plan = plannedParts(this.#sinceCut, framesPerPart(this.#framesPerSecond));
     }
     if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
     this.#offered = repeated ? undefined : 0;
     this.#sinceCut = 0;
+    this.#inPart = 0;
+    this.#parts = 0;
     this.#cutPts = pts;
   }
 }

@@ -98,8 +98,16 @@ const page = (
   ${script}
 </script>`;
 
+/** A player in a page. */
+export interface WebPlaying extends Playing {
+  /** Runs a script in the page, whose `player` is the player. @returns the value of its last expression */
+  run(script: string): Promise<unknown>;
+}
+
 /** Serves the pages of the web players until disposed. */
 export interface WebPlayers extends AsyncDisposable {
+  /** Starts to play the multivariant playlist at a URL. @param config settings of hls.js that differ from their defaults */
+  play(name: WebPlayerName, url: string, config?: object): Promise<WebPlaying>;
   /** The player with this name. @param config settings of hls.js that differ from their defaults */
   player(name: WebPlayerName, config?: object): Player;
 }
@@ -119,12 +127,13 @@ export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers>
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const play = async (name: WebPlayerName, src: string, config: object): Promise<Playing> => {
+  const play = async (name: WebPlayerName, src: string, config: object = {}): Promise<WebPlaying> => {
     const watched = await browser.newPage({ viewport: { width: 400, height: 225 } });
     await watched.page.goto(
       `http://127.0.0.1:${port}/?${String(new URLSearchParams({ player: name, src, config: JSON.stringify(config) }))}`,
     );
     return {
+      run: (script) => watched.page.evaluate(script),
       report: async () => {
         // The frames are passed as JSON, because Playwright's own serializer takes many times as long for thousands of them.
         const report: PlayerReport = JSON.parse(
@@ -138,7 +147,8 @@ export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers>
     };
   };
   return {
-    player: (name, config = {}) => ({ name, play: (url) => play(name, url, config) }),
+    play,
+    player: (name, config) => ({ name, play: (url) => play(name, url, config) }),
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       server.close();
