@@ -282,8 +282,12 @@ async function watchRendition(
   return { url, reloads, media };
 }
 
-/** The end of a playlist, which identifies its state, because it names the next part. */
+/**
+ * The end of a playlist, which identifies its state: its last segment or part, what comes next, and the positions of other renditions. One
+ * of them can change without the others.
+ */
 function tailOf(text: string): string {
   const lines = text.trimEnd().split('\n');
-  return lines.filter((line) => /^#EXT-X-(PRELOAD-HINT|ENDLIST)/.test(line)).join();
+  const last = lines.findLast((line) => line.startsWith('#EXT-X-PART:') || !line.startsWith('#'));
+  return [last, ...lines.filter((line) => /^#EXT-X-(PRELOAD-HINT|ENDLIST|RENDITION-REPORT)/.test(line))].join('\n');
 }
