@@ -4,6 +4,7 @@ import { Socket } from 'node:net';
 import { test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { waitFor } from '#test/support/wait-for.ts';
 import { PresentedKeys } from './presented-key.ts';
 
 /** Makes a function that reads the key of a request with this `authorization` header on a connection. */
@@ -35,7 +36,7 @@ test('requests of an HTTP/2 connection that present the same key get the same se
   assert.notEqual(requestIn({}), first);
 });
 
-test('for a connection, neither a long header is kept in memory, nor a buffer that other connections share', () => {
+test('for a connection, neither a long header is kept in memory, nor a buffer that other connections share', async () => {
   const of = reader();
   const long = `Bearer ${'x'.repeat(1000)}`;
   const socket = new Socket();
@@ -53,7 +54,10 @@ test('for a connection, neither a long header is kept in memory, nor a buffer th
     for (let each = 0; each < 100; each += 1) Buffer.from('x'.repeat(1000), 'latin1');
     return connection;
   });
-  collect();
-  const kept = (process.memoryUsage().arrayBuffers - before) / sockets.length;
-  assert.ok(kept < 10_000, `${kept} bytes are kept for each connection`);
+  // A thread of V8's own frees the memory of collected buffers, a little later on a busy machine.
+  const isLittleKept = () => {
+    collect();
+    return (process.memoryUsage().arrayBuffers - before) / sockets.length < 10_000;
+  };
+  await waitFor(isLittleKept, { what: 'memory of the pools', timeoutMs: 20_000 });
 });
