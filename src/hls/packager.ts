@@ -29,8 +29,8 @@ export interface PackagerOptions extends WindowLimits {
 
 /** The shortest duration of a segment, because EXTINF must not be 0. */
 const SHORTEST_SEGMENT_S = 0.001;
-/** The least number of full parts in the time left before a part is filled whole, so that half a part or more is left behind it. */
-const WHOLE_PARTS = 1.5;
+/** The least time that is left out where only full parts are filled, so that a short one does not end the segment (see `plannedParts`). */
+const LEFT_OUT_S = 0.15;
 
 /** The newest video sample. It is written when the next one comes, because only then its duration is known. */
 type Shown =
@@ -179,8 +179,13 @@ export class Packager {
       this.#fill(startTicks);
       this.#flush();
       this.#cut({ ...mark, independent: true }, this.#continued(startTicks));
+      output.packaged({ type: 'gap', fromS, untilS, why });
+      // A segment has at least one sample.
+      const leastTicks = this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * timescale;
+      this.#fill(this.#endTicks + leastTicks);
+    } else {
+      output.packaged({ type: 'gap', fromS, untilS, why });
     }
-    output.packaged({ type: 'gap', fromS, untilS, why });
     this.#fill(untilTicks, { whole: true });
   }
 
@@ -322,8 +327,7 @@ export class Packager {
 
   /**
    * Fills the growing segment up to a decoding time, but never makes it too long.
-   * @param whole makes only full parts, and leaves out at least half a part, because more will follow: the last part of a segment must not be
-   *   tiny ({@link plannedParts})
+   * @param whole makes only full parts, and leaves out the rest, because more will follow
    */
   #fill(untilTicks: number, { whole = false } = {}): void {
     const { open } = this.window;
@@ -345,7 +349,8 @@ export class Packager {
     this.#parts.finish();
     this.settle();
     const { longestTicks } = this.#parts;
-    while (this.#endTicks + (whole ? WHOLE_PARTS * longestTicks : 1) <= limit) {
+    const leastTicks = whole ? longestTicks + LEFT_OUT_S * this.#track.timescale : 1;
+    while (this.#endTicks + leastTicks <= limit) {
       const dts = ticks(this.#endTicks);
       const durationTicks = partSize(limit - dts, longestTicks, whole);
       this.#push({ dts, pts: ticks(dts + this.#compositionTicks), keyframe: true, data }, durationTicks, true);
@@ -360,9 +365,11 @@ export class Packager {
     while (left > 0) {
       const growingTicks = longestTicks - this.#parts.leftTicks;
       const restTicks = growingTicks + limit - this.#endTicks;
-      if (whole && restTicks < WHOLE_PARTS * longestTicks) return;
+      if (whole && restTicks < longestTicks + LEFT_OUT_S * this.#track.timescale) return;
       const sizeTicks = partSize(restTicks, longestTicks, whole);
-      let frames = sizeTicks === restTicks ? left : Math.floor((sizeTicks - growingTicks) / frameTicks);
+      const fitting = Math.floor((sizeTicks - growingTicks) / frameTicks);
+      // A part has at least one frame, also after a change to longer ones.
+      let frames = sizeTicks === restTicks ? left : Math.max(growingTicks > 0 ? 0 : 1, fitting);
       for (; frames > 0; frames--, left--) {
         const dts = ticks(this.#endTicks);
         // A remainder shorter than a frame makes the last one longer.
@@ -452,7 +459,6 @@ export class Packager {
   }
 
   #completeSegment(byTicks = 0): void {
-    if (this.window.open?.parts.length === 0) this.#fillLeast();
     const { open } = this.window;
     if (open === undefined) return;
     const endS = Math.max(open.endS, open.startS + SHORTEST_SEGMENT_S, byTicks / this.#track.timescale);
@@ -462,14 +468,6 @@ export class Packager {
     const durationS = complete.endS - complete.startS;
     const sizeBytes = pieces.reduce((sum, piece) => sum + piece.length, 0);
     this.#options.output.packaged({ type: 'segment', ...headOf(complete), durationS, sizeBytes });
-  }
-
-  /** Gives the growing segment its one sample, which it has at least. */
-  #fillLeast(): void {
-    const leastTicks =
-      this.#track.kind === 'audio' ? this.#parts.frameTicks : SHORTEST_SEGMENT_S * this.#track.timescale;
-    this.#fill(this.#endTicks + leastTicks);
-    this.#parts.finish();
   }
 
   #nextPartName(): string {

@@ -1,9 +1,15 @@
 /**
  * The part builder: collects the samples of one track and decides where a part ends (rfc8216bis §4.4.4.9).
  */
-import { type FrameRate, recogniseFrameRate, resolutionS, USUAL_FRAME_RATE } from '#media/frame-rate.ts';
+import {
+  type FrameRate,
+  recogniseFrameRate,
+  resolutionS,
+  TIMESTAMP_RESOLUTION_S,
+  USUAL_FRAME_RATE,
+} from '#media/frame-rate.ts';
 import type { FragmentSample } from '#media/mp4/fragment.ts';
-import { framesPerPart, longestPartMs, PART_LENGTH_S, plannedParts } from '#media/part-length.ts';
+import { framesPerPart, longestPartMs, PART_LENGTH_S, PartPlan } from '#media/part-length.ts';
 import { type Track, VIDEO_TIMESCALE } from '#media/track.ts';
 
 /** A sample of a part. */
@@ -36,14 +42,13 @@ const DECLARED_TOLERANCE = 0.1;
 
 /** The complete parts of a segment. */
 interface SegmentParts {
-  readonly parts: number;
   readonly frames: number;
   readonly durationTicks: number;
   /** Whether some of them stand for media that is missing. */
   readonly hasFilling: boolean;
 }
 
-const EMPTY: SegmentParts = { parts: 0, frames: 0, durationTicks: 0, hasFilling: false };
+const EMPTY: SegmentParts = { frames: 0, durationTicks: 0, hasFilling: false };
 
 /** The largest PART-TARGET, in seconds, of video at this frame rate whose frames come at regular times. */
 export function largestPartTargetS(framesPerSecond: number): number {
@@ -69,8 +74,7 @@ export class PartBuilder {
   #loneTicks: number | undefined;
   /** The complete parts of the growing segment. */
   #segment = EMPTY;
-  /** See {@link plannedParts}. */
-  #plan: readonly number[] = [];
+  #plan = new PartPlan();
 
   constructor(track: Track, take: TakePart) {
     this.#track = track;
@@ -120,20 +124,14 @@ export class PartBuilder {
     this.#track = track;
     this.#frameTicks = frameTicksOf(track);
     this.#segment = EMPTY;
-    this.#plan = [];
+    this.#plan = new PartPlan();
   }
 
-  /**
-   * Notes that a segment begins. It is expected to have as many frames as the previous one, or as the last one of which nothing was missing.
-   * The growing part must have been finished.
-   */
+  /** Notes that a segment begins. The growing part must have been finished. */
   beginSegment(): void {
     const { frames, durationTicks, hasFilling } = this.#segment;
     this.#segment = EMPTY;
-    if (frames === 0 || hasFilling) return;
-    const jitterTicks = JITTER_S * this.#track.timescale;
-    const most = Math.floor((this.longestTicks + jitterTicks) / (durationTicks / frames));
-    this.#plan = plannedParts(frames, Math.max(1, most));
+    if (frames > 0 && !hasFilling) this.#plan.add(frames, this.#rateOf(frames, durationTicks));
   }
 
   /** Adds a sample, and finishes the part before it or with it if necessary. */
@@ -210,9 +208,17 @@ export class PartBuilder {
 
   /** Whether the newest sample ends a planned part. Only media is planned. */
   #endsAsPlanned(): boolean {
-    const { parts, frames } = this.#segment;
-    const end = this.#plan[parts] ?? Number.POSITIVE_INFINITY;
+    const { frames } = this.#segment;
+    const end = this.#plan.endOf(frames) ?? Number.POSITIVE_INFINITY;
     return frames + this.#samples.length >= end && this.#samples.at(-1)?.isFilling === false;
+  }
+
+  /** The frame rate of a segment, as encoders measure it. */
+  #rateOf(frames: number, durationTicks: number): number {
+    const track = this.#track;
+    if (track.kind === 'audio') return track.timescale / track.samplesPerPacket;
+    const durationS = durationTicks / track.timescale;
+    return recogniseFrameRate(frames, durationS, TIMESTAMP_RESOLUTION_S, this.#declaredFrameRate).framesPerSecond;
   }
 
   #isLongEnough(): boolean {
@@ -233,7 +239,6 @@ export class PartBuilder {
 
 function withPart(before: SegmentParts, samples: readonly PartSample[], durationTicks: number): SegmentParts {
   return {
-    parts: before.parts + 1,
     frames: before.frames + samples.length,
     durationTicks: before.durationTicks + durationTicks,
     hasFilling: before.hasFilling || samples.some(({ isFilling }) => isFilling),

@@ -9,6 +9,9 @@ export const USUAL_FRAME_RATE = 30;
 /** The highest declared rate that is believed. A higher one is the resolution of a clock (variable frame rate). */
 const MAX_FRAME_RATE = 300;
 
+/** The resolution of publishers' timestamps, in seconds. In RTMP they are whole milliseconds. */
+export const TIMESTAMP_RESOLUTION_S = 0.001;
+
 /** The largest relative difference at which a measured rate counts as a well-known one. */
 const TOLERANCE = 0.005;
 

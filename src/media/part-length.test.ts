@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { framesPerPart, longestPartMs, plannedParts } from './part-length.ts';
+import { framesPerPart, longestPartMs, PartPlan, plannedParts } from './part-length.ts';
 
 /** The number of frames of each part. */
 function sizesOf(frames: number, most: number): readonly number[] {
@@ -19,7 +19,27 @@ test('a segment whose parts cannot be equally long has a last part that is as lo
 
 test('nothing is planned of a segment that fits into a part, or of which nothing is known', () => {
   assert.deepEqual(plannedParts(8, 8), []);
-  assert.deepEqual(plannedParts(0, 8), []);
+  assert.equal(new PartPlan().endOf(0), undefined);
+});
+
+test('a segment is expected to be as long as the longer one of the last two', () => {
+  const plan = new PartPlan();
+  const endsOf = (from: number): readonly number[] => {
+    const end = plan.endOf(from);
+    return end === undefined ? [] : [end, ...endsOf(end)];
+  };
+  plan.add(113, 48_000 / 1024);
+  plan.add(112, 48_000 / 1024);
+  assert.deepEqual(endsOf(0), [14, 28, 42, 57, 71, 85, 99]);
+  plan.add(112, 48_000 / 1024);
+  assert.deepEqual(endsOf(0), [16, 32, 48, 64, 80, 96]);
+});
+
+test('a part that begins between two planned ends ends at the next of them', () => {
+  const plan = new PartPlan();
+  plan.add(50, 25);
+  assert.equal(plan.endOf(6), 7);
+  assert.equal(plan.endOf(7), 14);
 });
 
 test('planned parts are within the limits of PART-TARGET for any frame rate, and there are no more of them than of full ones', () => {

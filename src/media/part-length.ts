@@ -30,10 +30,8 @@ const LEAST_FRAMES = 0.87;
  * Plans the parts of a segment that is expected to have this many frames, so that they become about equally long. Full parts would leave a
  * last part of any length: of 2 s at 25 frames a second, six parts of 8 frames and one of 2. Where hls.js 1.7 falls behind by some seconds,
  * it skips the rest of a segment that is shorter than 0.2 s, and when the rest was shorter than 0.1 s, it never fires `ended`.
- * @param frames 0 if it is not known
  * @param most the number of frames that fit into a part, at least 1
- * @returns for each part except the last, the number of frames from the start of the segment to the end of the part. The last part ends with
- *   the segment, and parts behind it are full.
+ * @returns for each part except the last, the number of frames from the start of the segment to the end of the part
  */
 export function plannedParts(frames: number, most: number): readonly number[] {
   const count = Math.ceil(frames / most);
@@ -45,4 +43,28 @@ export function plannedParts(frames: number, most: number): readonly number[] {
     ends.push(end);
   }
   return ends;
+}
+
+/**
+ * Plans the parts of each segment of a rendition by the segments before it: it is expected to have as many frames as the longer one of the
+ * last two, because the number of audio frames in two seconds, for example, is 93 or 94.
+ */
+export class PartPlan {
+  #ends: readonly number[] = [];
+  /** The number of frames of the newest segment. */
+  #frames = 0;
+
+  /** Notes a segment of which nothing was missing. */
+  add(frames: number, framesPerSecond: number): void {
+    this.#ends = plannedParts(Math.max(frames, this.#frames), framesPerPart(framesPerSecond));
+    this.#frames = frames;
+  }
+
+  /**
+   * Where a part ends. Undefined if it is not planned: it is the last one of its segment, or as long as possible.
+   * @param from the number of frames from the start of the segment to the start of the part; the result is counted in the same way
+   */
+  endOf(from: number): number | undefined {
+    return this.#ends.find((end) => end > from);
+  }
 }

@@ -20,6 +20,7 @@ const withSound = { audio: audioTrack(48_000) };
 const AT_30 = { partTarget: '0.336', frameRate: '30.000' };
 const STEADY: readonly Steady[] = [
   { name: '25 fps', fps: 25, gop: 50, video: videoTrack(), ...withSound, partTarget: '0.322', frameRate: '25.000' },
+  { name: '25 fps, segments of 2.4 s', fps: 25, gop: 60, video: videoTrack(), ...withSound, partTarget: '0.322' },
   {
     name: '29.97 fps, declared',
     fps: NTSC_30,

@@ -46,13 +46,16 @@ export function videoTrack(changes: Partial<VideoTrack> = {}): VideoTrack {
   };
 }
 
+/** AudioSpecificConfig of AAC-LC in stereo, by sample rate. */
+const AUDIO_CONFIGS = { 7350: '1610', 8000: '1590', 44100: '1210', 48000: '1190' } as const;
+
 /** A stereo AAC-LC track at 44.1 or 48 kHz. */
-export function audioTrack(sampleRate: 44_100 | 48_000 = 48_000): AudioTrack {
+export function audioTrack(sampleRate: keyof typeof AUDIO_CONFIGS = 48_000): AudioTrack {
   return {
     kind: 'audio',
     codec: 'aac',
     timescale: sampleRate,
-    config: Buffer.from(sampleRate === 48_000 ? '1190' : '1210', 'hex'),
+    config: Buffer.from(AUDIO_CONFIGS[sampleRate], 'hex'),
     codecString: 'mp4a.40.2',
     sampleRate,
     channels: 2,

@@ -5,8 +5,8 @@
  * five.
  */
 import { unreachable } from '#lib/unreachable.ts';
-import { recogniseFrameRate } from '#media/frame-rate.ts';
-import { framesPerPart, plannedParts } from '#media/part-length.ts';
+import { recogniseFrameRate, TIMESTAMP_RESOLUTION_S } from '#media/frame-rate.ts';
+import { framesPerPart, PartPlan } from '#media/part-length.ts';
 import { VIDEO_TIMESCALE } from '#media/track.ts';
 import type { KeyframeRule, RenditionPlan } from '#transcode/rendition-plan.ts';
 
@@ -16,8 +16,6 @@ import type { KeyframeRule, RenditionPlan } from '#transcode/rendition-plan.ts';
  */
 export type FrameVerdict = 'skip' | 'take' | 'anchor' | 'keyframe';
 
-/** The resolution of publishers' times. In RTMP they are whole milliseconds. */
-const RESOLUTION_S = 0.001;
 /** How much too early, in ticks, a frame may come whose source keeps within the limit. Cameras in dim light are that uneven. */
 const UNEVEN = 0.1 * VIDEO_TIMESCALE;
 
@@ -31,12 +29,9 @@ export class FrameGate {
   #framesPerSecond: number;
   /** The number of frames taken since the start of the segment. */
   #sinceCut = 0;
-  /** The number of frames of the growing part. */
-  #inPart = 0;
-  /** The number of complete parts of the segment. */
-  #parts = 0;
-  /** See {@link plannedParts}. The packager expects as many frames as the previous segment had, too. */
-  #plan: readonly number[] = [];
+  /** The number of frames from the start of the segment to the start of the growing part. */
+  #partFrom = 0;
+  readonly #plan = new PartPlan();
   #cutPts = 0;
   /** The number of frames since the start of the segment, including skipped ones. Undefined when some are missing or repeated. */
   #offered: number | undefined;
@@ -98,7 +93,7 @@ export class FrameGate {
     if (marked) this.#beginSegment(pts, repeated);
     this.#lastPts = pts;
     this.#sinceCut += 1;
-    const endsPart = this.#countInPart();
+    const endsPart = this.#endsPart();
     if (!marked && pts + tolerance < this.#keyframeDue) {
       return endsPart ? 'anchor' : 'take';
     }
@@ -106,29 +101,25 @@ export class FrameGate {
     return 'keyframe';
   }
 
-  /** Counts a frame in the growing part. @returns whether the frame ends the part */
-  #countInPart(): boolean {
-    this.#inPart += 1;
-    const planned = this.#plan[this.#parts];
-    const left = planned === undefined ? framesPerPart(this.#framesPerSecond) - this.#inPart : planned - this.#sinceCut;
-    if (left > 0) return false;
-    this.#inPart = 0;
-    this.#parts += 1;
+  /** Whether the newest frame ends its part. Called once for every frame taken. */
+  #endsPart(): boolean {
+    const end = this.#plan.endOf(this.#partFrom) ?? this.#partFrom + framesPerPart(this.#framesPerSecond);
+    if (this.#sinceCut < end) return false;
+    this.#partFrom = this.#sinceCut;
     return true;
   }
 
   #beginSegment(pts: number, repeated: boolean): void {
     if (this.#sinceCut > 0) {
       const lastedS = (pts - this.#cutPts) / VIDEO_TIMESCALE;
-      const measured = recogniseFrameRate(this.#sinceCut, lastedS, RESOLUTION_S, this.#expectedRate);
+      const measured = recogniseFrameRate(this.#sinceCut, lastedS, TIMESTAMP_RESOLUTION_S, this.#expectedRate);
       this.#framesPerSecond = measured.framesPerSecond;
-      this.#plan = plannedParts(this.#sinceCut, framesPerPart(this.#framesPerSecond));
+      this.#plan.add(this.#sinceCut, this.#framesPerSecond);
     }
     if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
     this.#offered = repeated ? undefined : 0;
     this.#sinceCut = 0;
-    this.#inPart = 0;
-    this.#parts = 0;
+    this.#partFrom = 0;
     this.#cutPts = pts;
   }
 }
