@@ -15,7 +15,8 @@ export const restore: Command = {
   help: () => `Usage: millrace restore FILE
 
 Checks FILE, which millrace backup has written, and replaces the database with a copy of it. The old database is kept in the same folder
-under another name. Stop the server first: the command is refused while one is running on the data folder.
+under another name. Where there is no database yet, the command creates one. Stop the server first: the command is refused while one is
+running on the data folder.
 
 This is for SQLite. For a store in PostgreSQL the command prints how to run pg_restore instead.`,
   run: async (args) => {
@@ -23,8 +24,8 @@ This is for SQLite. For a store in PostgreSQL the command prints how to run pg_r
     const file = readSimpleArguments(args, { positionals: 1 }, sentence, 'millrace restore').positionals[0]!;
     const { dataDir, databaseUrl } = configFromEnvironment().store;
     if (databaseUrl !== undefined) throw await postgresTool(databaseUrl, 'restore', file);
-    const { replaced } = await restoreSqlite(dataDir, file, systemClock.now());
-    console.log(`Restored ${file}.`);
+    const { path, replaced } = await restoreSqlite(dataDir, file, systemClock.now());
+    console.log(`Restored ${file}. The database is ${path}.`);
     if (replaced !== undefined) console.log(`The old database is now ${replaced}.`);
   },
 };

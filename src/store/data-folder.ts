@@ -1,7 +1,7 @@
 /**
  * The data folder: created when it is missing, and readable by its owner only.
  */
-import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, lstatSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { StoreOpenError } from './open-error.ts';
 
@@ -62,6 +62,20 @@ function closeToOthers(path: string): void {
     const stats = lstatSync(path);
     if (!stats.isSymbolicLink() && (stats.mode & OF_OTHERS) !== 0) chmodSync(path, stats.mode & ~OF_OTHERS & 0o7777);
   } catch {}
+}
+
+/**
+ * Creates an empty file, readable only by its owner, unless it exists. It is for databases of SQLite, which would otherwise create them
+ * readable to all.
+ * @throws {StoreOpenError}
+ */
+export function createFile(path: string): void {
+  try {
+    // An existing file is never opened, because closing any descriptor of it would drop all locks of this process on it (POSIX fcntl).
+    if (!existsSync(path)) closeSync(openSync(path, 'ax', 0o600));
+  } catch (error) {
+    if (!isErrno(error, 'EEXIST')) throw folderError(error, dirname(path), 'read_only');
+  }
 }
 
 /** Translates an error of the file system for the operator. */

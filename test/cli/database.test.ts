@@ -207,6 +207,29 @@ describe('millrace backup and restore', () => {
     assert.ok(namesIn(file).includes('before'));
   });
 
+  test('restore creates a store where there is none, and nothing for a file that is not a backup', async (t) => {
+    const folder = await dataFolder(t);
+    const file = join(folder, 'copy.db');
+    await run(['backup', file], { settings: { DATA_DIR: await storeFolder(t) } });
+    writeFileSync(join(folder, 'letter'), 'This is a letter.');
+    const settings = { DATA_DIR: join(folder, 'new', 'data') };
+    for (const name of ['missing', 'letter']) {
+      const { code, stdout } = await run(['restore', join(folder, name)], { settings });
+      assert.deepEqual([code, stdout], [4, ''], name);
+    }
+    assert.deepEqual(readdirSync(folder).toSorted(), ['copy.db', 'letter']);
+
+    const { code, stdout } = await run(['restore', file], { settings });
+    assert.equal(code, 0);
+    assert.equal(stdout, `Restored ${file}. The database is ${settings.DATA_DIR}/millrace.db.\n`);
+    const modes = ['', 'millrace.db', 'millrace.lock'].map((name) => statSync(join(settings.DATA_DIR, name)).mode);
+    assert.deepEqual(
+      modes.map((mode) => mode & 0o777),
+      [0o700, 0o600, 0o600],
+    );
+    assert.equal((await run(['keys', 'list'], { settings })).code, 0);
+  });
+
   test('restore includes the write-ahead log of a killed server in the database that it keeps', async (t) => {
     const folder = await dataFolder(t);
     const settings = { DATA_DIR: join(folder, 'data') };
@@ -245,7 +268,7 @@ describe('millrace backup and restore', () => {
     const absent = await run(['restore', join(folder, 'nowhere')], { settings });
     assert.equal(absent.code, 4);
     assert.match(absent.stderr, /^[^\n]+ cannot be read \(ENOENT[^\n]+\); nothing was changed\.[^\n]+\.\n$/);
-    assert.deepEqual(readdirSync(settings.DATA_DIR).toSorted(), ['millrace.db', 'millrace.lock']);
+    assert.deepEqual(readdirSync(settings.DATA_DIR), ['millrace.db']);
 
     const nowhere = await run(['backup', join(folder, 'not', 'there')], { settings });
     assert.equal(nowhere.code, 4);

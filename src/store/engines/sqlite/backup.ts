@@ -36,18 +36,19 @@ export async function backupSqlite(dataDir: string, file: string): Promise<{ rea
 }
 
 /**
- * Replaces the database by a copy, and keeps the old one under another name. If it fails at any point, one of the two is in place.
- * @returns the path of the replaced database, if there was one
+ * Replaces the database by a copy, and keeps the old one under another name. If it fails at any point, one of the two is in place. Creates
+ * the data folder and the database where there are none, but nothing for a file that is not a backup.
+ * @returns the path of the database, and that of the replaced one if there was one
  * @throws {StoreOpenError} `in_use` beside a running server; `not_readable`, `not_a_backup`, `newer_schema` for another file
  */
 export async function restoreSqlite(
   dataDir: string,
   file: string,
   now: Milliseconds,
-): Promise<{ readonly replaced: string | undefined }> {
+): Promise<{ readonly path: string; readonly replaced: string | undefined }> {
+  await checkBackup(file);
   makeFolder(dataDir);
   using _hold = holdFolder(dataDir);
-  await checkBackup(file);
   const path = databasePath(dataDir);
   const fresh = `${path}.restored`;
   try {
@@ -55,7 +56,7 @@ export async function restoreSqlite(
     skipEventNumbers(fresh);
     const replaced = existsSync(path) ? putAside(path, now) : undefined;
     rename(fresh, path);
-    return { replaced };
+    return { path, replaced };
   } catch (error) {
     rmSync(fresh, { force: true });
     throw notWritten(error, path);

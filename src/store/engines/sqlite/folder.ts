@@ -1,9 +1,8 @@
 /**
  * The database file in the data folder.
  */
-import { closeSync, existsSync, openSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { folderError, isErrno, makeFolder } from '#store/data-folder.ts';
+import { createFile, makeFolder } from '#store/data-folder.ts';
 
 /** The absolute path of the database. */
 export const databasePath = (dataDir: string): string => resolve(dataDir, 'millrace.db');
@@ -16,11 +15,6 @@ export const databasePath = (dataDir: string): string => resolve(dataDir, 'millr
 export function prepareFolder(dataDir: string): string {
   makeFolder(dataDir);
   const path = databasePath(dataDir);
-  try {
-    // An existing file is never opened, because closing any descriptor of it would drop all locks of this process on it (POSIX fcntl).
-    if (!existsSync(path)) closeSync(openSync(path, 'ax', 0o600));
-  } catch (error) {
-    if (!isErrno(error, 'EEXIST')) throw folderError(error, dataDir, 'read_only');
-  }
+  createFile(path);
   return path;
 }
