@@ -19,6 +19,11 @@ const TARGET = join(BUILD, 'dist');
 const COPIED = ['bin', 'web', 'docs', 'deploy', 'LICENSE', 'README.md', 'SECURITY.md', 'CHANGELOG.md'];
 /** Dependencies of a clone whose code the package contains. */
 const CONTAINED = ['hls.js', 'preact', '@preact/signals', '@preact/signals-core', 'uplot', 'uqr'];
+/**
+ * What the package requires. It runs on its user's Node, so this is the oldest one that `bin/millrace.js` accepts. A clone brings its own
+ * Node, and its manifest requires less.
+ */
+const ENGINES = { node: '>=24' };
 /** The name of tests, and of suites that tests share. */
 const TESTS = /\.(?:test|contract)\.ts$/;
 /** The name of another source file, in an import or for a worker. */
@@ -51,5 +56,5 @@ const { private: _, scripts: _scripts, devDependencies: _dev, ...published } = m
 const dependencies = Object.entries(manifest.dependencies).filter(([name]) => !CONTAINED.includes(name));
 writeFileSync(
   join(BUILD, 'package.json'),
-  `${JSON.stringify({ ...published, dependencies: Object.fromEntries(dependencies) }, undefined, 2)}\n`,
+  `${JSON.stringify({ ...published, engines: ENGINES, dependencies: Object.fromEntries(dependencies) }, undefined, 2)}\n`,
 );

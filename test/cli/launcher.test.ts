@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { dataFolder, run, serve } from './millrace.ts';
@@ -55,6 +55,14 @@ test('without a suitable Node, one sentence explains what to do', needsOldNode, 
     stderr,
     /^Millrace needs Node 24 or later, and this is Node \d+\.\d+\.\d+: .* npm ci without --omit.*\n$/,
   );
+});
+
+test('a package that was packed without its program says how to pack it', async (t) => {
+  const clone = await smallClone(t);
+  await rm(join(clone, 'src'), { recursive: true });
+  const { code, stderr } = await run([], { launcher: join(clone, 'bin/millrace.js') });
+  assert.equal(code, 1);
+  assert.match(stderr, /^This package of Millrace [^\n]* npm run package\.\n$/);
 });
 
 test('the Node that npm installed beside Millrace is used even if the system has a newer one', async (t) => {

@@ -87,6 +87,13 @@ test(
   },
 );
 
+test('the package requires the Node that its launcher needs, and a clone the one that npm needs', async () => {
+  const enginesOf = async (path: string) => JSON.parse(await readFile(path, 'utf8')).engines as unknown;
+  const [, oldest] = /OLDEST_MAJOR = (\d+);/.exec(await readFile(launcher, 'utf8')) ?? [];
+  assert.deepEqual(await enginesOf(join(launcher, '../../package.json')), { node: `>=${oldest}` });
+  assert.deepEqual(await enginesOf(join(ROOT, 'package.json')), { node: '>=20' });
+});
+
 test(
   'npm ci in a clone prints no warning under a Node that is too old for Millrace itself',
   needsOldNode,
@@ -99,5 +106,7 @@ test(
     );
     const { stderr } = await npm(clone, ['ci', '--dry-run', '--offline'], oldNode!);
     assert.doesNotMatch(stderr, /EBADENGINE|install-scripts|deprecated/);
+    const { stderr: all } = await npm(clone, ['ci', '--dry-run', '--offline', '--loglevel=warn'], oldNode!);
+    assert.doesNotMatch(all, /EBADENGINE +package: 'millrace@/);
   },
 );
