@@ -56,6 +56,12 @@ test('all problems are reported at once, each with its name, its value and the c
   ]);
 });
 
+test('a name that is like that of no setting is refused with the places where all settings are listed', () => {
+  assert.deepEqual(problemsOf({ MILLRACE_FOO: '1' }), [
+    'MILLRACE_FOO is not a setting; all settings are listed by millrace serve --help and in docs/reference/settings.md.',
+  ]);
+});
+
 /** The refused values of settings. */
 const REFUSED: readonly (readonly [name: string, value: string])[] = [
   ['PUBLIC_URL', 'live.example.com'],

@@ -77,13 +77,14 @@ export class ConfigError extends Error {
  */
 export function readConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   const problems: string[] = [];
+  /** The names of all settings, without the prefix. */
   const known = new Set<string>();
   const config: Record<string, object> = {};
   for (const [stage, settings] of Object.entries(SETTINGS)) {
     const values: Record<string, unknown> = {};
     for (const [key, setting] of Object.entries(settings) as [string, Setting<unknown>][]) {
       const name = PREFIX + setting.name;
-      known.add(name);
+      known.add(setting.name);
       const text = environment[name] ?? setting.fallback;
       try {
         values[key] = text === undefined ? undefined : setting.parse(text);
@@ -95,10 +96,10 @@ export function readConfig(environment: Readonly<Record<string, string | undefin
     config[stage] = Object.freeze(values);
   }
   for (const name of Object.keys(environment)) {
-    if (!name.startsWith(PREFIX) || known.has(name)) continue;
-    const meant = nearestWord(name, known);
+    if (!name.startsWith(PREFIX) || known.has(name.slice(PREFIX.length))) continue;
+    const meant = nearestWord(name.slice(PREFIX.length), known);
     problems.push(
-      `${name} is not a setting; ${meant ? `did you mean ${meant}?` : 'see millrace serve --help for the list of settings.'}`,
+      `${name} is not a setting; ${meant ? `did you mean ${PREFIX}${meant}?` : 'all settings are listed by millrace serve --help and in docs/reference/settings.md.'}`,
     );
   }
   if (problems.length > 0) throw new ConfigError(problems);

@@ -13,4 +13,12 @@ test('a word with a letter wrong, missing, added or swapped is recognised', () =
 test('a word that is like none of them is not recognised', () => {
   assert.equal(nearestWord('LOG_LEVEL', words), undefined);
   assert.equal(nearestWord('', words), undefined);
+  assert.equal(nearestWord('', ['DVR']), undefined);
+});
+
+test('a short word may have fewer wrong letters than a long one', () => {
+  assert.equal(nearestWord('FOO', ['DVR']), undefined);
+  assert.equal(nearestWord('DVD', ['DVR']), 'DVR');
+  assert.equal(nearestWord('kyes', ['keys', 'users']), 'keys');
+  assert.equal(nearestWord('HTTP_PAIRS', words), 'HTTP_PORT');
 });

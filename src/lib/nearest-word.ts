@@ -4,11 +4,13 @@
 
 /** How many letters may be wrong, missing or too many. */
 const MAX_DISTANCE = 3;
+/** The greatest share of a word's letters that may be wrong. In a word of three letters, three wrong ones would make any other word. */
+const MAX_SHARE = 1 / 3;
 
 /** The word among `words` that is most like `word`; undefined when none is similar. */
 export function nearestWord(word: string, words: Iterable<string>): string | undefined {
   let nearest: string | undefined;
-  let least = MAX_DISTANCE + 1;
+  let least = Math.min(MAX_DISTANCE, Math.ceil(word.length * MAX_SHARE)) + 1;
   for (const candidate of words) {
     const distance = editDistance(word, candidate);
     if (distance < least) [nearest, least] = [candidate, distance];
