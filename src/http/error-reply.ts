@@ -8,11 +8,17 @@ import { violationSentence } from './validation-sentence.ts';
 /** The largest request body in bytes. A stream with as many profiles as are allowed takes a tenth of it. */
 export const BODY_LIMIT_BYTES = 102_400;
 
-/** Makes the page that a browser shows for an error. Returns undefined when the answer must be JSON. */
+/**
+ * Makes the page that a browser shows for an error, or names the relative address of the page that it opens instead. Returns undefined when
+ * the answer must be JSON.
+ */
 export type ErrorPage = (
   request: FastifyRequest,
   error: MillraceError,
-) => { readonly html: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+) =>
+  | { readonly html: string; readonly headers: Readonly<Record<string, string>> }
+  | { readonly location: string }
+  | undefined;
 
 /** Errors that Fastify raises, with our codes and messages. */
 const FASTIFY_ERRORS: Readonly<Record<string, readonly [ErrorCode, string]>> = {
@@ -68,7 +74,7 @@ export function errorBody(error: MillraceError, requestId: string) {
 }
 
 /**
- * Answers with an error, as a page if one is given. Keeps a `cache-control` that the route has set, so that a route can make its errors
+ * Answers with an error, as a page or a redirect to one if that is given. Keeps a `cache-control` that the route has set, so that a route can make its errors
  * cacheable.
  */
 export function sendError(
@@ -83,6 +89,7 @@ export function sendError(
   if (status === 401) reply.header('www-authenticate', 'Bearer');
   const retryAfterS = error.retryAfterS ?? RETRY_AFTER_S[status];
   if (retryAfterS !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterS))));
+  if (page !== undefined && 'location' in page) return reply.redirect(page.location, 302);
   if (page !== undefined) return reply.headers(page.headers).type('text/html; charset=utf-8').send(page.html);
   return reply.type('application/json; charset=utf-8').send(errorBody(error, requestId));
 }

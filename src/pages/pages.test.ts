@@ -74,7 +74,7 @@ test('a browser gets a page for a mistyped address, a program gets JSON, and pat
   ]) {
     assert.deepEqual(await types(url), ['text/html', 'application/json'], url);
   }
-  for (const url of ['/api/nothing', '/api', '/hls/x/index.m3u8', '/healthz/x']) {
+  for (const url of ['/api/nothing', '/hls/x/index.m3u8', '/healthz/x']) {
     assert.deepEqual(await types(url), ['application/json', 'application/json'], url);
   }
   const { body } = await http.inject({ url: '/play/x', headers: BROWSER });
@@ -85,6 +85,28 @@ test('a browser gets a page for a mistyped address, a program gets JSON, and pat
   assert.match(String(framed.headers['content-security-policy']), /frame-ancestors \*$/);
   const strange = await http.inject({ url: '/%3Cscript%3E?<script>alert(1)</script>', headers: BROWSER });
   assert.doesNotMatch(strange.body, /<script/);
+});
+
+test('a browser that opens the path of the API is sent to its reference, and a program gets 404', async (t) => {
+  const http = await serverWithPages(t, '/of/api');
+  for (const url of ['/of/api', '/of/api/', '/of/api?a=1']) {
+    for (const method of ['GET', 'HEAD'] as const) {
+      const { statusCode, headers } = await http.inject({ method, url, headers: BROWSER });
+      assert.equal(statusCode, 302, url);
+      const { pathname } = new URL(String(headers.location), `http://millrace${url}`);
+      assert.equal(pathname, '/of/api/docs');
+      assert.equal((await http.inject({ url: pathname, headers: BROWSER })).statusCode, 200);
+      assert.doesNotMatch(String(headers.location), /^[/h]/, 'a proxy may put the server under a path of its own');
+    }
+    for (const [method, accept] of [
+      ['GET', '*/*'],
+      ['GET', 'application/json'],
+      ['POST', BROWSER.accept],
+    ] as const) {
+      const { statusCode, body } = await http.inject({ method, url, headers: { accept } });
+      assert.deepEqual([statusCode, JSON.parse(body).code], [404, 'not_found'], `${method} ${url}`);
+    }
+  }
 });
 
 test('the page that errors of the API refer to exists, with its section', async (t) => {

@@ -37,7 +37,10 @@ export interface PagesOptions extends PlayerPageOptions {
 export interface Pages {
   /** Adds every page. */
   readonly routes: (app: FastifyInstance) => Promise<void>;
-  /** Makes the page that a browser shows for an error. Returns undefined for programs, and for paths that only programs request. */
+  /**
+   * Makes the page that a browser shows for an error. Returns undefined for programs, and for paths that only programs request. People who
+   * open the path of the API itself are sent to its reference.
+   */
   readonly errorPage: ErrorPage;
 }
 
@@ -80,7 +83,10 @@ export async function preparePages(options: PagesOptions): Promise<Pages> {
 
     errorPage(request: FastifyRequest, error: MillraceError) {
       const [path = '/', query = ''] = (request.raw.url ?? '/').split('?');
-      if (!(prefersHtml(request.headers.accept) && isForPeople(path, apiPrefix))) return undefined;
+      if (!prefersHtml(request.headers.accept)) return undefined;
+      const location = isRead(request) ? referenceBeside(path, apiPrefix) : undefined;
+      if (location !== undefined) return { location };
+      if (!isForPeople(path, apiPrefix)) return undefined;
       const isPlayer = /^\/play(?:\/|$)/.test(path);
       const root = rootFrom(path);
       const body = errorContent(error, { isPlayer, root, requestId: request.id });
@@ -88,6 +94,15 @@ export async function preparePages(options: PagesOptions): Promise<Pages> {
       return { html, headers: isPlayer && /^embed\b/.test(query) ? FRAMED_HEADERS : PAGE_HEADERS };
     },
   };
+}
+
+const isRead = ({ method }: FastifyRequest): boolean => method === 'GET' || method === 'HEAD';
+
+/** The address of the API reference relative to a path, if that is the path of the API itself, with or without a slash at its end. */
+function referenceBeside(path: string, apiPrefix: string): string | undefined {
+  if (apiPrefix === '' || path.replace(/\/$/, '') !== apiPrefix) return undefined;
+  const name = path.endsWith('/') ? '' : `${apiPrefix.split('/').at(-1)}/`;
+  return name + referencePath(apiPrefix).split('/').at(-1);
 }
 
 /** Whether people open a path in a browser. The paths of the API and of media are for programs only. */
