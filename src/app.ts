@@ -44,7 +44,7 @@ import { SessionSampler } from '#live/session-sampler.ts';
 import { StreamWatcher } from '#live/stream-watcher.ts';
 import { TEST_PICTURE_PROTOCOL, TestPictures } from '#live/test-pictures.ts';
 import { originPlugin } from '#origin/origin.ts';
-import { Playables } from '#origin/playables.ts';
+import { type PlayableRights, Playables } from '#origin/playables.ts';
 import type { ExtentElsewhere } from '#origin/recordings/extent-elsewhere.ts';
 import { frameAncestorsOf } from '#origin/rights/page-origin.ts';
 import type { RefusalReport } from '#origin/rights/refusals.ts';
@@ -162,7 +162,7 @@ export async function startApp(config: Config, options: AppOptions): Promise<App
   const playables = new Playables({ live: sessions.registry.directory, store: options.store, clock });
   const pages = await preparePages({
     apiPrefix: config.api.prefix,
-    isPlayable: async (id, address) => await exists(playables.rightsOf(id, address)),
+    find: async (id, address) => await unlessAway(playables.rightsOf(id, address)),
     framedBy: async (id, address) => frameAncestorsOf((await playables.rightsOf(id, address))?.playbackPolicy),
   });
   const http = createHttp({ settings: config.http, logger, metrics, certificate, errorPage: pages.errorPage });
@@ -497,14 +497,16 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
 }
 
 /**
- * Whether a stream or recording exists. It counts as existing while the store is away, and while lookups are refused to the viewer's
- * address: the player page then waits for it.
+ * Waits for a stream or recording. It counts as existing while the store is away, and while lookups are refused to the viewer's address: the
+ * player page then waits for it.
  */
-async function exists(playable: Promise<unknown>): Promise<boolean> {
+async function unlessAway(
+  playable: Promise<PlayableRights | undefined>,
+): Promise<Pick<PlayableRights, 'publicName'> | undefined> {
   try {
-    return (await playable) !== undefined;
+    return await playable;
   } catch (error) {
-    if (error instanceof MillraceError && error.fault === 'service') return true;
+    if (error instanceof MillraceError && error.fault === 'service') return { publicName: undefined };
     throw error;
   }
 }

@@ -44,6 +44,9 @@ export interface Watchable {
 /** The fields of a stream that playback rights depend on. */
 export type WatchedStream = Pick<Stream, 'id' | 'userId' | 'playbackPolicy'>;
 
+/** The same of a stream of this process, and what its page shows. */
+export type WatchedHere = WatchedStream & Pick<Stream, 'name' | 'suspended'>;
+
 /** The part of a user's quotas that its sessions use on this server at the moment. */
 export interface LiveUsage {
   readonly publishers: number;
@@ -69,7 +72,7 @@ export interface LiveDirectory {
    * The stream of a session that runs in this process, or has ended and can still be watched. It was read within a second of a change, or
    * within five if the announcement was lost. Undefined for any other stream, and until it was read for the first time.
    */
-  watchedStream(playbackId: PlaybackId): WatchedStream | undefined;
+  watchedStream(playbackId: PlaybackId): WatchedHere | undefined;
   /** The present number of viewers on this node. If the stream runs on this node, those of other nodes are included. */
   viewers(playbackId: PlaybackId): number;
   /** How much of a user's live quotas is used now. */

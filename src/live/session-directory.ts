@@ -6,7 +6,7 @@ import type { MediaPath, PlaybackId, SessionId, StreamId, UserId } from '#domain
 import type { Quotas } from '#domain/quotas.ts';
 import type { MediaMemory } from '#hls/hls.ts';
 import type { Clock } from '#lib/clock.ts';
-import type { Audience, LiveDirectory, LiveStatus, LiveUsage, Watchable, WatchedStream } from './live.ts';
+import type { Audience, LiveDirectory, LiveStatus, LiveUsage, Watchable, WatchedHere } from './live.ts';
 import type { LiveSession } from './live-session.ts';
 import type { Publishers } from './publishers.ts';
 import type { SessionIndex } from './session-index.ts';
@@ -25,7 +25,7 @@ export interface SessionDirectoryOptions {
   readonly isShared: boolean;
   readonly quotasOf: (userId: UserId) => Quotas;
   /** The stream as it was last read. Undefined until it was read. */
-  readonly streamOf: (streamId: StreamId) => WatchedStream | undefined;
+  readonly streamOf: (streamId: StreamId) => WatchedHere | undefined;
 }
 
 /** Finds the sessions of this process. */
@@ -59,7 +59,7 @@ export class SessionDirectory implements LiveDirectory, Audience {
     return session?.record.playbackId === playbackId ? watchable(session) : undefined;
   }
 
-  watchedStream(playbackId: PlaybackId): WatchedStream | undefined {
+  watchedStream(playbackId: PlaybackId): WatchedHere | undefined {
     const session = this.#options.sessions.newestOf(playbackId);
     return session && this.#options.streamOf(session.record.streamId);
   }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Asset } from '#domain/asset.ts';
 import { type AssetId, newPlaybackId, newSessionId, newUserId } from '#domain/ids.ts';
+import type { Stream } from '#domain/stream.ts';
 import type { User } from '#domain/user.ts';
 import { ms } from '#lib/units.ts';
 import { someStream } from '#test/support/sample-records.ts';
@@ -14,19 +15,19 @@ const OTHER = '198.51.100.1';
 function setUp() {
   const stream = someStream(newUserId());
   const id = newSessionId() as string as AssetId;
-  const asset = { id, playbackId: newPlaybackId(), streamId: stream.id } as Asset;
+  const asset = { id, playbackId: newPlaybackId(), streamId: stream.id, name: 'a replay' } as Asset;
   const looks = new Map<string | undefined, number>();
   const look = (stranger: string | undefined) => void looks.set(stranger, (looks.get(stranger) ?? 0) + 1);
-  const world = { streams: [stream], isUserSuspended: false };
+  const world = { streams: [stream], isUserSuspended: false, live: undefined as Stream | undefined };
   const playables = new Playables({
-    live: { watchedStream: () => undefined },
+    live: { watchedStream: (id) => (id === stream.playbackId ? world.live : undefined) },
     store: {
       streams: {
         byPlaybackId: async (playbackId, stranger) => {
           look(stranger);
           return world.streams.find((each) => each.playbackId === playbackId);
         },
-        getMany: async () => [stream],
+        getMany: async () => world.streams,
       },
       assets: {
         byPlaybackId: async (asked, stranger) => {
@@ -66,6 +67,31 @@ test('a stream and its recordings are suspended together with their user', async
     world.isUserSuspended = isSuspended;
     for (const id of [stream.playbackId, asset.id, asset.playbackId]) {
       assert.equal((await playables.find(id, OTHER))?.isSuspended, isSuspended);
+    }
+  }
+});
+
+test('strangers may know the name of a stream or recording that everybody may watch', async () => {
+  const { playables, world, stream, asset } = setUp();
+  const namesIn = async () => {
+    const found = [stream, asset].map(({ playbackId }) => playables.rightsOf(playbackId, OTHER));
+    return (await Promise.all(found)).map((rights) => rights?.publicName);
+  };
+  const hidden: readonly Partial<Stream>[] = [
+    { playbackPolicy: { type: 'jwt' } },
+    { playbackPolicy: { type: 'public', allowedOrigins: ['https://example.com'] } },
+    { suspended: true },
+  ];
+  for (const isLive of [false, true]) {
+    const use = (changed: Stream) => {
+      world.streams = [changed];
+      world.live = isLive ? changed : undefined;
+    };
+    use(stream);
+    assert.deepEqual(await namesIn(), [stream.name, 'a replay']);
+    for (const change of hidden) {
+      use({ ...stream, ...change });
+      assert.deepEqual(await namesIn(), [undefined, undefined], JSON.stringify(change));
     }
   }
 });

@@ -4,7 +4,7 @@
  */
 import { type AssetId, isPlaybackId, isUuid, type PlaybackId, type UserId } from '#domain/ids.ts';
 import type { Playable } from '#domain/playable.ts';
-import type { PlaybackPolicy } from '#domain/playback-policy.ts';
+import { isRestricted, type PlaybackPolicy } from '#domain/playback-policy.ts';
 import type { Stream } from '#domain/stream.ts';
 import { BoundedMap } from '#lib/bounded-map.ts';
 import type { Clock } from '#lib/clock.ts';
@@ -26,6 +26,14 @@ export interface PlayablesOptions {
     readonly users: Pick<Store['users'], 'get'>;
   };
   readonly clock: Clock;
+}
+
+/** Who may watch a stream or asset, and what everybody may know of it. */
+export interface PlayableRights {
+  /** Undefined when everybody may watch. */
+  readonly playbackPolicy: PlaybackPolicy | undefined;
+  /** The name. Undefined when viewers need a right, and when nothing can be watched. */
+  readonly publicName: string | undefined;
 }
 
 /**
@@ -64,18 +72,17 @@ export class Playables {
   }
 
   /**
-   * Finds who may watch the stream or asset with this id. Everybody may when it has no `playbackPolicy`. Undefined when there is none.
+   * Finds who may watch the stream or asset with this id. Undefined when there is none.
    * @throws {MillraceError} the same as {@link find}
    */
-  async rightsOf(
-    id: string,
-    address: string,
-  ): Promise<{ readonly playbackPolicy: PlaybackPolicy | undefined } | undefined> {
+  async rightsOf(id: string, address: string): Promise<PlayableRights | undefined> {
     const watched = isPlaybackId(id) ? this.#options.live.watchedStream(id) : undefined;
-    if (watched !== undefined) return watched;
+    if (watched !== undefined) return rights(watched, watched.playbackPolicy, watched.suspended);
     const found = await this.find(id, address);
-    if (found?.kind !== 'asset') return found?.stream;
-    return { playbackPolicy: found.asset.playbackPolicy ?? found.stream?.playbackPolicy };
+    if (found === undefined) return undefined;
+    const { stream, isSuspended } = found;
+    if (found.kind === 'stream') return rights(found.stream, found.stream.playbackPolicy, isSuspended);
+    return rights(found.asset, found.asset.playbackPolicy ?? stream?.playbackPolicy, isSuspended);
   }
 
   async #look(id: string, address: string): Promise<Playable | undefined> {
@@ -96,4 +103,12 @@ export class Playables {
     if (stream?.suspended) return true;
     return (await this.#options.store.users.get(userId))?.suspended === true;
   }
+}
+
+function rights(
+  { name }: { readonly name: string },
+  playbackPolicy: PlaybackPolicy | undefined,
+  isSuspended: boolean,
+): PlayableRights {
+  return { playbackPolicy, publicName: isSuspended || isRestricted(playbackPolicy) ? undefined : name };
 }

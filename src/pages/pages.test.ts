@@ -16,7 +16,11 @@ const KNOWN = newPlaybackId();
 
 /** A server with all pages, and stand-ins for what they link to elsewhere. */
 async function serverWithPages(t: TestContext, apiPrefix = '/api') {
-  const pages = await preparePages({ apiPrefix, isPlayable: async (id) => id === KNOWN, framedBy: async () => '*' });
+  const pages = await preparePages({
+    apiPrefix,
+    find: async (id) => (id === KNOWN ? { publicName: undefined } : undefined),
+    framedBy: async () => '*',
+  });
   const http = createHttp({
     settings: { maxConnections: 10, trustedProxies: [], publicUrl: undefined },
     logger: createLogger('fatal'),

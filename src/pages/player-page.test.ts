@@ -7,15 +7,17 @@ import { playerPageRoutes } from './player-page.ts';
 
 const UNKNOWN = newPlaybackId();
 const RESTRICTED = newPlaybackId();
+/** The names that everybody may know. */
+const names = new Map<string, string>();
 /** The addresses that ids were looked up for. */
 const viewers: string[] = [];
 let app: FastifyInstance;
 before(async () => {
   app = fastify();
   await app.register(playerPageRoutes, {
-    isPlayable: async (id, address) => {
+    find: async (id, address) => {
       viewers.push(address);
-      return id !== UNKNOWN;
+      return id === UNKNOWN ? undefined : { publicName: names.get(id) };
     },
     framedBy: async (id) => (id === RESTRICTED ? "'self' https://example.com" : '*'),
   });
@@ -51,6 +53,25 @@ test('only the page made for frames may be framed by other sites', async () => {
   assert.match(embed.body, /<html data-embed /);
   assert.doesNotMatch(plain.body, /<html data-embed /);
   assert.notEqual(plain.headers.etag, embed.headers.etag);
+});
+
+test('the title is the name that everybody may know, which is only text', async () => {
+  const id = newPlaybackId();
+  const titleOf = (body: string) => /<title>(.*)<\/title>/.exec(body)?.[1];
+  const unnamed = await app.inject(`/play/${id}`);
+  assert.equal(titleOf(unnamed.body), 'Live stream · Millrace');
+  names.set(id, '</title><script>1</script> $& "5"');
+  for (const url of [`/play/${id}`, `/play/${id}?embed`]) {
+    const { headers, body } = await app.inject(url);
+    assert.equal(titleOf(body), '&#60;/title&#62;&#60;script&#62;1&#60;/script&#62; $&#38; &#34;5&#34; · Millrace');
+    assert.equal(body.match(/<title>/g)?.length, 1);
+    assert.equal(body.includes('data-embed'), url.endsWith('embed'));
+    assert.notEqual(headers.etag, unnamed.headers.etag);
+    const again = await app.inject({ url, headers: { 'if-none-match': String(headers.etag) } });
+    assert.equal(again.statusCode, 304);
+  }
+  names.delete(id);
+  assert.equal((await app.inject(`/play/${id}`)).headers.etag, unnamed.headers.etag);
 });
 
 test('the page is sent again only when it has changed, and its files may be cached for ever', async () => {

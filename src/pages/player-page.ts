@@ -1,5 +1,6 @@
 /**
- * The player page, `/play/<playbackId>`: one constant page for every stream and recording, and the few files it loads. The token for a stream
+ * The player page, `/play/<playbackId>`, and the few files it loads. It is the same for every stream and recording, except that its title is
+ * the name of one that everybody may watch, for programs that show a preview of a link and run no scripts. The token for a stream
  * that is not public is in the fragment of the address (`#jwt=...`), which browsers send to no server.
  *
  * The files are served under a folder named by a hash of all of them, so that caches may keep them for ever and they can import one another
@@ -11,11 +12,17 @@ import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { MillraceError } from '#domain/errors.ts';
 import { isPlaybackId, isUuid } from '#domain/ids.ts';
-import { assetOf, isServable, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
+import { assetOf, isServable, type PreparedFile, readAssets, sendAsset, serveAssets } from '#http/assets.ts';
+import { BoundedMap } from '#lib/bounded-map.ts';
+import { escapeHtml } from './layout.ts';
 
 const PLAYER_FOLDER = new URL('../../web/player/', import.meta.url);
 const PAGE = 'player.html';
 const HLS_JS = 'hls.mjs';
+/** The title of a page without a name. */
+const TITLE = /<title>[^<]*<\/title>/;
+/** The number of pages that are kept compressed: those with the titles that were requested last. */
+const MAX_PAGES = 100;
 const { resolve } = createRequire(import.meta.url);
 
 /** hls.js feeds media source extensions from blob: URLs; the page loads nothing from anywhere else. */
@@ -34,29 +41,35 @@ const POLICY = [
 /** What {@link playerPageRoutes} needs. */
 export interface PlayerPageOptions {
   /**
-   * Whether there is a stream or recording with this playback id, or a recorded session with this id. Waits for the store.
+   * Finds the stream or recording with this playback id, or the recorded session with this id. Its name is undefined if strangers may not
+   * know it. Waits for the store.
    * @param address the address of the viewer, for the limit of lookups
    */
-  readonly isPlayable: (id: string, address: string) => Promise<boolean>;
+  readonly find: (id: string, address: string) => Promise<{ readonly publicName: string | undefined } | undefined>;
   /** The origins whose pages may show this player in a frame, as sources of a `Content-Security-Policy`. Waits for the store. */
   readonly framedBy: (id: string, address: string) => Promise<string>;
 }
 
 /** Adds the page and its files, which are read once. A change on disk takes effect after a restart. */
-export async function playerPageRoutes(
-  app: FastifyInstance,
-  { isPlayable, framedBy }: PlayerPageOptions,
-): Promise<void> {
+export async function playerPageRoutes(app: FastifyInstance, { find, framedBy }: PlayerPageOptions): Promise<void> {
   const assets = await readAssets(await playerFiles());
   const html = await readFile(new URL(PAGE, PLAYER_FOLDER), 'utf8');
   const page = html.replaceAll('{version}', assets.version);
-  const plain = assetOf(PAGE, page);
-  const embedded = assetOf(PAGE, page.replace('<html ', '<html data-embed '));
+  const embedded = page.replace('<html ', '<html data-embed ');
+  const pages = new BoundedMap<string, PreparedFile>(MAX_PAGES);
+  const pageFor = (name: string | undefined, isEmbed: boolean): PreparedFile => {
+    const key = JSON.stringify([isEmbed, name]);
+    const prepared = pages.get(key) ?? assetOf(PAGE, named(isEmbed ? embedded : page, name));
+    pages.set(key, prepared);
+    return prepared;
+  };
 
   app.get<{ Params: { playbackId: string }; Querystring: { embed?: unknown } }>(
     '/play/:playbackId',
     async ({ params: { playbackId }, query, ip }, reply) => {
-      if (!((isPlaybackId(playbackId) || isUuid(playbackId)) && (await isPlayable(playbackId, ip)))) {
+      const isId = isPlaybackId(playbackId) || isUuid(playbackId);
+      const found = isId ? await find(playbackId, ip) : undefined;
+      if (found === undefined) {
         throw new MillraceError('not_found', 'No stream or recording has this playback id; check the address.');
       }
       const embed = query.embed !== undefined;
@@ -65,7 +78,7 @@ export async function playerPageRoutes(
         // Without it, the requests of the player would name this page, and every list of allowed origins would have to contain this server.
         'referrer-policy': 'no-referrer',
       });
-      return await sendAsset(reply, embed ? embedded : plain);
+      return await sendAsset(reply, pageFor(found.publicName, embed));
     },
   );
   // A constant address for every page with the element. The imports of the module are relative to the address of the redirect.
@@ -75,6 +88,12 @@ export async function playerPageRoutes(
       .redirect(`assets/${assets.version}/element.js`, 307),
   );
   serveAssets(app, '/play/assets', assets);
+}
+
+/** The page with the name of a stream or recording as its title. */
+function named(page: string, name: string | undefined): string {
+  if (name === undefined) return page;
+  return page.replace(TITLE, () => `<title>${escapeHtml(name)} · Millrace</title>`);
 }
 
 /** Every file of `web/player/` except the page, and hls.js. */

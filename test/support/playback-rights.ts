@@ -7,7 +7,7 @@ import { Secret } from '#domain/secret.ts';
 import { newKeyPair, pemOf, type SigningKey } from '#domain/signing-key.ts';
 import { systemClock } from '#lib/clock.ts';
 import { ms } from '#lib/units.ts';
-import type { WatchedStream } from '#live/live.ts';
+import type { WatchedHere } from '#live/live.ts';
 import type { OriginOptions } from '#origin/origin.ts';
 import { someStream } from './sample-records.ts';
 
@@ -56,4 +56,4 @@ export const PUBLIC_STREAMS: Pick<OriginOptions, 'rights' | 'onRefused'> = {
 };
 
 /** A public stream, as `live` describes it. */
-export const somePublicStream = (): WatchedStream => someStream('a user' as UserId);
+export const somePublicStream = (): WatchedHere => someStream('a user' as UserId);
