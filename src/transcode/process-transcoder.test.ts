@@ -532,6 +532,20 @@ it('warns of audio that cannot be decoded, also without any video', async () => 
   assert.match(warningSentence({ code }), /audio/);
 });
 
+it('reports as missing what it cannot decode of the audio', async () => {
+  const { track, packets } = makeAudioClip({ seconds: 3 });
+  const recording = new Recording();
+  await using transcoder = begin(recording);
+  transcoder.setAudioTrack(track);
+  await running(transcoder);
+  for (const [index, packet] of packets.entries()) {
+    transcoder.write(asEvent(index < 50 ? packet : { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) }));
+  }
+  await until('a report', () => recording.missing.length > 0);
+  assert.deepEqual(recording.missing, [{ id: 'audio', why: 'lost' }]);
+  assert.deepEqual(recording.restarts, []);
+});
+
 it('continues after packets that cannot be decoded', async () => {
   const recording = new Recording();
   await using transcoder = begin(recording);

@@ -10,7 +10,7 @@ import { packetSamples } from '#media/codecs.ts';
 import { USUAL_FRAME_RATE } from '#media/frame-rate.ts';
 import type { Packet } from '#media/packet.ts';
 import { PICTURE_KINDS } from '#media/picture.ts';
-import type { GapReason, HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
+import type { HeldEvent, PacketEvent, RenditionId } from '#media/session-event.ts';
 import { type AudioTrack, VIDEO_TIMESCALE, type VideoTrack } from '#media/track.ts';
 import type { Logger } from '#telemetry/logger.ts';
 import type { TranscodeSettings } from './config.ts';
@@ -341,6 +341,9 @@ export class ProcessTranscoder implements Transcoder {
       case 'missing':
         this.#reportMissing();
         break;
+      case 'audio_missing':
+        this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
+        break;
       case 'failed':
         this.#onFailed(message.rendition);
         break;
@@ -502,10 +505,10 @@ export class ProcessTranscoder implements Transcoder {
     this.#options.logger.warn({ code, renditionId }, 'rendition left out, because its encoder failed');
   }
 
-  /** Reports that packets of every rendition are missing, except for renditions of which this is already known. */
-  #reportMissing(why: GapReason = 'lost'): void {
+  /** Reports that packets of every rendition are lost, except for renditions of which this is already known. */
+  #reportMissing(): void {
     const notMade = [...this.#notMade, ...this.#failed];
-    for (const { id } of this.#plans) if (!notMade.includes(id)) this.#options.callbacks.onMissing(id, why);
+    for (const { id } of this.#plans) if (!notMade.includes(id)) this.#options.callbacks.onMissing(id, 'lost');
   }
 
   #onEnd({ reason, exit, detail }: WorkerEnd): void {

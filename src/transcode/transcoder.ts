@@ -61,8 +61,9 @@ export interface TranscoderCallbacks {
   /**
    * Called when packets of a rendition, or of the audio ({@link AUDIO_RENDITION}), are missing after the newest one handed out, although
    * the source had them. Packets that the worker still holds may follow. The next packet with a mark ends the gap.
-   * @param why `shed` when the rendition is paused, otherwise `lost`: the worker was replaced, the source could not be decoded, or packets
-   *   were dropped because the worker was too slow
+   * @param why `shed` when the rendition is paused, otherwise `lost`: the worker was replaced, the source could not be decoded, packets were
+   *   dropped because the worker was too slow, or its encoder refused audio. Audio that cannot be decoded for up to a second is not
+   *   reported, because it becomes silence
    */
   onMissing(renditionId: RenditionId, why: GapReason): void;
   /** Called with the AAC track of the transcoded audio, before its packets. */

@@ -107,6 +107,8 @@ export type FromWorker =
   | { readonly type: 'picture'; readonly kind: PictureKind; readonly pts: number; readonly jpeg: Uint8Array }
   /** Frames were lost between the packets sent before and those to come. No rendition continues before the next segment. */
   | { readonly type: 'missing' }
+  /** Audio that the source had is missing between the packets of audio sent before and those to come. */
+  | { readonly type: 'audio_missing' }
   /** The worker needs some seconds of CPU time before it sends anything else. */
   | { readonly type: 'preparing' }
   /** The number of video packets, held frames and flushes processed since the last such message. Their results were sent before it. */

@@ -57,6 +57,7 @@ const fromWorker: fc.Arbitrary<FromWorker> = fc.oneof(
   fc.constant({ type: 'begun' as const }),
   fc.constant({ type: 'out_of_memory' as const }),
   fc.constant({ type: 'missing' as const }),
+  fc.constant({ type: 'audio_missing' as const }),
   fc.constant({ type: 'preparing' as const }),
   record({ type: fc.constant('failed' as const), rendition: index }),
   record({ type: fc.constant('config' as const), rendition: index, config: bytes }),

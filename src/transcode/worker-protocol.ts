@@ -19,7 +19,7 @@ import type {
 } from './worker-messages.ts';
 
 /** Increased by every change of messages or bytes that an older side would misread. */
-export const PROTOCOL_VERSION = 8;
+export const PROTOCOL_VERSION = 9;
 
 const TO_WORKER = { job: 1, source: 2, packet: 3, active: 4, flush: 5, audioSource: 6, audio: 7, held: 8 } as const;
 const FROM_WORKER = {
@@ -37,6 +37,7 @@ const FROM_WORKER = {
   tile: 140,
   preparing: 141,
   failed: 142,
+  audioMissing: 143,
 } as const;
 
 /** The largest number of bytes of each type of message from a worker. Video packets are limited only by the framing. */
@@ -45,6 +46,7 @@ const MOST_FROM_WORKER: ReadonlyMap<number, number> = new Map([
   [FROM_WORKER.begun, 0],
   [FROM_WORKER.outOfMemory, 0],
   [FROM_WORKER.missing, 0],
+  [FROM_WORKER.audioMissing, 0],
   [FROM_WORKER.preparing, 0],
   [FROM_WORKER.failed, 1],
   [FROM_WORKER.done, 4],
@@ -138,6 +140,8 @@ export function encodeFromWorker(message: FromWorker): readonly Uint8Array[] {
       return frame(FROM_WORKER.outOfMemory);
     case 'missing':
       return frame(FROM_WORKER.missing);
+    case 'audio_missing':
+      return frame(FROM_WORKER.audioMissing);
     case 'preparing':
       return frame(FROM_WORKER.preparing);
     case 'failed':
@@ -232,6 +236,8 @@ export function decodeFromWorker({ type, payload }: StreamFrame): FromWorker {
       return { type: 'out_of_memory' };
     case FROM_WORKER.missing:
       return { type: 'missing' };
+    case FROM_WORKER.audioMissing:
+      return { type: 'audio_missing' };
     case FROM_WORKER.preparing:
       return { type: 'preparing' };
     case FROM_WORKER.failed:

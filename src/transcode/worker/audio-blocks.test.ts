@@ -79,6 +79,18 @@ test('a long hole ends the audio before it, and the audio after it begins again 
   );
 });
 
+test('a hole is known to be long before the audio that ends it, and once only', () => {
+  const { audioBlocks, push, blocks, breaks } = setUp();
+  push(100, 10);
+  assert.equal(audioBlocks.passTo(110 + RATE), false);
+  assert.deepEqual(breaks, []);
+  assert.equal(audioBlocks.passTo(111 + RATE), true);
+  assert.deepEqual([breaks, blocks.length], [[1], 1]);
+  assert.equal(audioBlocks.passTo(110 + 3 * RATE), false);
+  push(110 + 4 * RATE, BLOCK);
+  assert.deepEqual([breaks, blocks.at(-1)?.pts], [[1], 110 + 4 * RATE]);
+});
+
 test('overlapping audio is appended', () => {
   const { push, blocks } = setUp();
   push(100, 10);

@@ -44,15 +44,21 @@ export class AudioBlocks {
 
   /** Takes the next audio. Samples that overlap the previous ones are appended to them. */
   push(planes: Planes, pts: number): void {
-    const hole = this.#next === undefined ? 0 : pts - this.#next;
-    if (hole > MAX_SILENCE_S * this.#options.sampleRate) {
-      this.finish();
-      this.#options.onBreak();
-    } else if (hole > 0) {
-      this.#silenceFor(hole);
-    }
+    this.passTo(pts);
     this.#next ??= pts;
+    if (pts > this.#next) this.#silenceFor(pts - this.#next);
     this.#append(planes);
+  }
+
+  /**
+   * Notes that nothing follows before a time. A hole that is too long for silence is then known before the audio that ends it.
+   * @returns whether the hole has become too long for silence with this call
+   */
+  passTo(pts: number): boolean {
+    if (this.#next === undefined || pts - this.#next <= MAX_SILENCE_S * this.#options.sampleRate) return false;
+    this.finish();
+    this.#options.onBreak();
+    return true;
   }
 
   /** Fills the growing block with silence and hands it out. The following audio may begin anywhere. */

@@ -16,9 +16,12 @@ const IN_STEP_SAMPLES = 48;
 class Made {
   readonly tracks: AudioTrack[] = [];
   readonly packets: AudioPacket[] = [];
+  /** The number of packets before each report of missing audio. */
+  readonly missing: number[] = [];
   readonly audio = new AudioTranscoder({
     onConfig: (config) => void this.tracks.push(parseAudioSpecificConfig(config)),
     onPacket: ({ pts, data }) => void this.packets.push({ pts, data: data.slice() }),
+    onMissing: () => void this.missing.push(this.packets.length),
   });
 
   write({ packets }: Pick<AudioClip, 'packets'>): this {
@@ -73,6 +76,8 @@ for (const [what, options] of [
   });
 }
 
+const BROKEN = Uint8Array.of(0xff, 0x41, 0xff);
+
 const later = (packet: Packet, samples: number): Packet => ({ ...packet, pts: ticks(packet.pts + samples) });
 
 test('lost packets become silence, and later audio stays in step', () => {
@@ -99,19 +104,36 @@ test('after a long pause audio begins again at its own time', () => {
     made.beeps(made.packets.slice(split)),
     [61].map((second) => second * RATE),
   );
+  assert.deepEqual(made.missing, [], 'the source had none');
   assert.deepEqual(made.tracks[1], made.tracks[0]);
 });
 
 test('broken packets are counted, and the others are decoded', () => {
   const clip = makeAudioClip();
-  const packets = clip.packets.map((packet, index) =>
-    index % 40 === 25 ? { ...packet, data: Uint8Array.of(0xff, 0x41, 0xff) } : packet,
-  );
+  const packets = clip.packets.map((packet, index) => (index % 40 === 25 ? { ...packet, data: BROKEN } : packet));
   const made = make({ ...clip, packets });
   assert.equal(made.audio.decodeErrors, 4);
   assertInStep(
     made.beeps(),
     [1, 2, 3].map((second) => second * RATE),
+  );
+  assert.deepEqual(made.missing, [], 'they are silence');
+});
+
+test('when packets of more than a second are broken, audio is reported as missing before the next packet that is not', () => {
+  const { track, packets } = makeAudioClip({ seconds: 5 });
+  const startS = packets[0]!.pts / RATE;
+  const isBroken = ({ pts }: Packet) => pts >= (startS + 1.5) * RATE && pts < (startS + 3.5) * RATE;
+  const made = new Made();
+  made.audio.setSource(track);
+  made.write({ packets: packets.filter(({ pts }) => pts < (startS + 1.5) * RATE) });
+  made.write({ packets: packets.filter(isBroken).map((packet) => ({ ...packet, data: BROKEN })) });
+  assert.deepEqual(made.missing, [made.packets.length], 'once, after the audio from before');
+  made.write({ packets: packets.filter(({ pts }) => pts >= (startS + 3.5) * RATE) }).audio.finish();
+  assert.equal(made.missing.length, 1);
+  assertInStep(
+    made.beeps(made.packets.slice(made.missing[0])),
+    [5].map((second) => second * RATE),
   );
 });
 
@@ -122,11 +144,12 @@ test('a header that no decoder accepts is counted and does not throw', () => {
   assert.deepEqual(made.packets, []);
 });
 
-test('audio that the encoder refuses is counted and does not throw', () => {
+test('audio that the encoder refuses is counted and reported as missing, and does not throw', () => {
   const { track, packets } = makeAudioClip({ seconds: 0.5 });
   const made = make({ track: { ...track, sampleRate: 44_000 }, packets }); // AAC has no such rate
   const { decodeErrors, encodeErrors } = made.audio;
   assert.equal(decodeErrors, 0);
   assert.ok(encodeErrors > 10, `${encodeErrors} errors`);
+  assert.equal(made.missing.length, encodeErrors);
   assert.deepEqual([made.tracks, made.packets], [[], []]);
 });

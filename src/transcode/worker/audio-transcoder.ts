@@ -13,6 +13,8 @@ export interface AudioOutput {
   onConfig(config: Uint8Array): void;
   /** Called with a packet. Times are in samples, as in the source. */
   onPacket(packet: AudioPacket): void;
+  /** Called when audio that the source had is missing after the newest packet: more than becomes silence, or a refused block. */
+  onMissing(): void;
 }
 
 /** The format of the encoded audio. */
@@ -67,7 +69,9 @@ export class AudioTranscoder implements Disposable {
 
   /** Takes the next packet. */
   write(packet: AudioPacket): void {
-    if (this.#decoder?.decode(packet) !== true) this.#decodeErrors += 1;
+    if (this.#decoder?.decode(packet) === true) return;
+    this.#decodeErrors += 1;
+    if (this.#blocks?.passTo(packet.pts) === true) this.#output.onMissing();
   }
 
   /** Encodes everything that is held, because nothing follows for now. Work continues with any packet. */
@@ -91,6 +95,7 @@ export class AudioTranscoder implements Disposable {
       if (!isFfmpegRefusal(error)) throw error;
       this.#encodeErrors += 1;
       this.#finishEncoder();
+      this.#output.onMissing();
     }
   }
 

@@ -37,6 +37,7 @@ let ladder: Ladder | undefined;
 const audio = new AudioTranscoder({
   onConfig: (config) => send({ type: 'audio_config', config }),
   onPacket: (packet) => send({ type: 'audio', packet }),
+  onMissing: () => send({ type: 'audio_missing' }),
 });
 
 connection.on('data', (chunk: Buffer) => {
