@@ -5,6 +5,7 @@ import swagger from '@fastify/swagger';
 import { fastify } from 'fastify';
 import { makeRepeatable } from '#api/idempotency.ts';
 import { routes } from '#api/routes.ts';
+import { QUOTA_VALUE } from '#api/schemas/quotas.ts';
 import { SCHEMAS } from '#api/schemas.ts';
 import { createMetrics } from '#telemetry/metrics.ts';
 import { describeAnswers } from './describe-answers.ts';
@@ -68,5 +69,25 @@ export async function openApiDocument(): Promise<object> {
   makeRepeatable(api as never, context);
   for (const addRoute of routes) addRoute(api as never, context);
   await api.ready();
-  return api.swagger();
+  return withCompleteDescriptions(api.swagger());
 }
+
+/** Copies a part of the document, with descriptions that stand alone. */
+function withCompleteDescriptions<Part>(part: Part): Part {
+  return JSON.parse(JSON.stringify(part), (key, value) =>
+    key === 'description' && typeof value === 'string' ? standingAlone(value) : value,
+  );
+}
+
+/**
+ * Makes a description stand alone. Those of the fields of requests complete the "send ..." of an error, so they begin with a lower-case
+ * letter, and those of quotas begin with what every quota has in common.
+ */
+function standingAlone(description: string): string {
+  // A value is not written with a capital letter, and "leave it out" continues "send ...".
+  if (/^(true|null|public|the text)\b|, or leave it out|; leave it out/.test(description)) return `Send ${description}`;
+  const meaning = description.startsWith(QUOTA_VALUE) ? description.slice(QUOTA_VALUE.length).trimStart() : '';
+  return meaning === '' ? capitalized(description) : `${meaning} ${capitalized(QUOTA_VALUE)}`;
+}
+
+const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);

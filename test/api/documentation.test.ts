@@ -120,6 +120,21 @@ test('the document is OpenAPI 3.1 and describes every operation with its errors 
   assert.equal(operations.length, routes.length - 1, 'all routes but the one that says what is not there');
 });
 
+test('no description in the document begins with a lower-case letter', async (t) => {
+  const api = await startApi(t);
+  const { body } = await api.call('GET', '/openapi.json');
+  const descriptions: string[] = [];
+  JSON.parse(body, (key, value) => {
+    if (key === 'description' && typeof value === 'string') descriptions.push(value);
+    return value;
+  });
+  assert.ok(descriptions.length > 100, `${descriptions.length} descriptions`);
+  assert.deepEqual(
+    descriptions.filter((text) => !/^[^\p{Ll}]/u.test(text)),
+    [],
+  );
+});
+
 test('every answer to a wrong request is in the document', async (t) => {
   const api = await startApi(t);
   const key = await api.makeKey('admin');

@@ -8,6 +8,9 @@ import { Type } from '#lib/schema.ts';
 /** The largest number of rows that are counted, because counting more costs more than the exact number is worth. */
 export const MAX_COUNTED = 100_000;
 
+/** What to send for a quota. Errors end with this and the meaning of the quota, and the OpenAPI document puts the meaning first. */
+export const QUOTA_VALUE = `a whole number up to ${MAX_QUOTA}, 0 for no limit, or null for the default.`;
+
 const WHAT: Readonly<Record<QuotaName, string>> = {
   streams: 'Streams that the user may have',
   apiKeys: 'API keys that the user may have',
@@ -63,7 +66,7 @@ export const QuotaChangeSchema = Type.Unsafe<QuotaChange>({
     type: ['integer', 'null'],
     minimum: 0,
     maximum: MAX_QUOTA,
-    description: `a whole number up to ${MAX_QUOTA}, 0 for no limit, or null for the default. ${WHAT[name]}.`,
+    description: `${QUOTA_VALUE} ${WHAT[name]}.`,
   })),
   additionalProperties: false,
 });
