@@ -4,7 +4,7 @@
  */
 import { assetsMs } from './assets-ms.ts';
 import { createsAtAMillion } from './creates-at-a-million.ts';
-import { crossNodeCutMs } from './cross-node-cut-ms.ts';
+import { crossNodeDisconnectMs } from './cross-node-disconnect-ms.ts';
 import { cursorWalk } from './cursor-walk.ts';
 import { dashboardEventMs } from './dashboard-event-ms.ts';
 import { dashboardFirstPageMs } from './dashboard-first-page-ms.ts';
@@ -90,7 +90,7 @@ export const GROUPS: Readonly<Record<string, Readonly<Record<string, Bench>>>> =
     'list-page-ms': listPageMs,
     'name-search-ms': nameSearchMs,
     'cursor-walk': cursorWalk,
-    'cross-node-cut-ms': crossNodeCutMs,
+    'cross-node-disconnect-ms': crossNodeDisconnectMs,
     'postgres-cpu-us': postgresCpuUs,
     'viewers-across-nodes': viewersAcrossNodes,
     'playback-rights': playbackRights,

@@ -63,7 +63,7 @@ async function watch({ video, profiles, choice }: Viewing): Promise<Answer> {
 
   const ages = shown.map(({ ageMs }) => ageMs);
   const all = SECONDS * LADDER.source.fps;
-  const question = `glass to glass in Chromium on the player page, ${choice}, ${SECONDS} s from the first picture, p95`;
+  const question = `glass to glass in Chromium on the player page, ${choice}, ${SECONDS} s from the first frame, p95`;
   return {
     ...atMost(question, percentile(ages, 0.95), LIMIT_MS, 'ms'),
     details: `p50 ${show(percentile(ages, 0.5))} ms, ${all - shown.length} of ${all} frames not seen, encoder late by at most ${show(worstDelayMs)} ms`,

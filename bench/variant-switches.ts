@@ -85,8 +85,8 @@ function judge(
   const missed = Math.max(...steps);
   // The deviation of Chromium itself, without any change of the variant, is subtracted.
   const isBefore = (atMs: number) => atMs < switchedAtMs;
-  const usualMs = median(soundOffsets(frames, beepsAtMs.filter(isBefore)));
-  const offsetsMs = soundOffsets(
+  const usualMs = median(audioOffsets(frames, beepsAtMs.filter(isBefore)));
+  const offsetsMs = audioOffsets(
     frames,
     beepsAtMs.filter((atMs) => !isBefore(atMs)),
   ).map((atMs) => atMs - usualMs);
@@ -115,11 +115,11 @@ function judge(
 
 /** How much later the audio is in the stream itself: an AAC encoder begins with a packet of silence. */
 async function publishedOffsetMs(source: URL, audio: URL): Promise<number> {
-  const [{ frames }, { sound }] = await Promise.all([
+  const [{ frames }, { audio: decoded }] = await Promise.all([
     decode(await newestMedia(source)),
     decode(await newestMedia(audio)),
   ]);
-  const offsets = sound!.beepsS.flatMap((beepS) => {
+  const offsets = decoded!.beepsS.flatMap((beepS) => {
     const near = frames.find(({ ptsS, code }) => code!.counter % FPS === 0 && Math.abs(ptsS - beepS) < 0.5);
     return near === undefined ? [] : [(beepS - near.ptsS) * 1000];
   });
@@ -137,7 +137,7 @@ async function newestMedia(url: URL): Promise<readonly Uint8Array[]> {
 }
 
 /** How much later than its flash each beep was heard, in ms. */
-function soundOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs']): readonly number[] {
+function audioOffsets(frames: Seen['frames'], beepsAtMs: Seen['beepsAtMs']): readonly number[] {
   return beepsAtMs.flatMap((beepAtMs) => {
     const near = frames.filter(({ atMs }) => Math.abs(atMs - beepAtMs) < 400);
     if (near.length < FPS / 3) return [];

@@ -36,7 +36,7 @@ export type EndReason = (typeof END_REASONS)[number];
 export type SessionState =
   | { readonly phase: 'starting' } // accepted, nothing to play yet
   | { readonly phase: 'live'; readonly since: Milliseconds } // parts are in the playlist and a publisher is sending
-  | { readonly phase: 'reconnecting'; readonly until: Milliseconds } // connection lost; playlists go on with a still picture and silence
+  | { readonly phase: 'reconnecting'; readonly until: Milliseconds } // connection lost; playlists go on with a still frame and silence
   | { readonly phase: 'ended'; readonly at: Milliseconds; readonly reason: EndReason };
 
 /** What can happen to a session. */

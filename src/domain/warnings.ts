@@ -154,11 +154,11 @@ export const WARNINGS = {
     severity: 'notice',
     lastsS: undefined,
     sentence: ({ seconds }: DurationDetails) =>
-      `the picture has not moved for ${Math.floor(seconds)} s; check the capture device, unless a still picture is intended`,
+      `the video has shown the same frame for ${Math.floor(seconds)} s; check the capture device, unless a still frame is intended`,
     measured: ({ seconds }: DurationDetails) => ({ actual: Math.floor(seconds), expected: 0, unit: 's' }),
-    meaning: 'Frames keep coming, and all show the same picture. It is noticed only while the video is transcoded.',
+    meaning: 'Frames keep coming, and all look the same. It is noticed only while the video is transcoded.',
     remedy:
-      'Restart the capture device or the application that is captured. Nothing is wrong when a still picture is intended, such as a slide.',
+      'Restart the capture device or the application that is captured. Nothing is wrong when a still frame is intended, such as a slide.',
   },
   audio_silent: {
     severity: 'issue',

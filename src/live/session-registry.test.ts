@@ -147,7 +147,7 @@ test('a second publisher on a live key is refused, and takes over only after thr
   first.silentFor(3000);
   const second = accepted(world.publish(stream));
   assert.deepEqual(
-    world.refusals.map((cut) => cut.code),
+    world.refusals.map(({ code }) => code),
     ['replaced_by_new_publisher'],
   );
   first.packet(packetAt(VIDEO_TRACK, 9000, { keyframe: true }));
@@ -390,7 +390,7 @@ test('disconnecting a publisher ends the session for that reason, tells the publ
     const { sessionId } = world.registry.directory.status(stream.id)!;
     world.registry.disconnect(stream.id, reason);
     assert.deepEqual(
-      world.refusals.map((cut) => cut.code),
+      world.refusals.map(({ code }) => code),
       [code],
     );
     const [latest] = world.presentations.slice(-1);
@@ -428,7 +428,7 @@ test("after a change of a stream's key or name, the publisher with the old key i
   );
   world.registry.follow({ ...stream, streamKey: newStreamKey() });
   assert.deepEqual(
-    world.refusals.map((cut) => cut.code),
+    world.refusals.map(({ code }) => code),
     ['stream_key_rotated'],
   );
 });

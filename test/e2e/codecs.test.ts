@@ -229,9 +229,9 @@ async function holds(each: Case): Promise<void> {
   }
   if (sound === undefined) return;
   assert.deepEqual(sound.complaints, []);
-  assert.equal(sound.sound!.sampleRate, 48_000);
-  assert.equal(sound.sound!.channels, (each.audio || undefined)?.channels ?? 2);
-  const { startS, endS, beepsS } = sound.sound!;
+  assert.equal(sound.audio!.sampleRate, 48_000);
+  assert.equal(sound.audio!.channels, (each.audio || undefined)?.channels ?? 2);
+  const { startS, endS, beepsS } = sound.audio!;
   assert.ok(endS - startS > DURATION_S - 0.1, `${endS - startS} s of sound`);
   assert.ok(beepsS.length >= DURATION_S - 1, `${beepsS.length} beeps`);
   const whole = wholeBeeps(sound);
@@ -239,8 +239,8 @@ async function holds(each: Case): Promise<void> {
 }
 
 /** Audio from before the first frame is left out, and with it the beginning of the first beep. */
-function wholeBeeps({ sound }: Decoded): readonly number[] {
-  return sound!.beepsS.slice(1);
+function wholeBeeps({ audio }: Decoded): readonly number[] {
+  return audio!.beepsS.slice(1);
 }
 
 /** A beep accompanies each frame that flashes, which are those of whole seconds. */
@@ -257,7 +257,7 @@ function assertInStep(
   });
   assert.ok(
     offsets.length >= least,
-    `beeps at ${sound.sound!.beepsS.join()}, pictures from ${frames[0]!.ptsS} to ${endS}`,
+    `beeps at ${sound.audio!.beepsS.join()}, pictures from ${frames[0]!.ptsS} to ${endS}`,
   );
   const most = audio !== false && audio.codec === 'opus' ? ENCODED_IN_STEP_S : IN_STEP_S;
   for (const offset of offsets) assert.ok(Math.abs(offset) < most, `sound and picture are ${offset} s apart`);

@@ -63,8 +63,8 @@ export function assertRules(
   watched: Watched,
   { unsteady = [], ...options }: { readonly stepS?: number; readonly unsteady?: readonly string[] } = {},
 ): void {
-  const violations: Violation[] = watched.moments.flatMap(({ before, behind }) =>
-    checkPresentation(before, { ...options, behind }),
+  const violations: Violation[] = watched.moments.flatMap(({ before, after }) =>
+    checkPresentation(before, { ...options, after }),
   );
   assert.ok(watched.moments.length > 0, 'the renditions were compared at some moment');
   const uris = [...watched.renditions.keys()];

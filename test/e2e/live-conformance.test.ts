@@ -138,10 +138,10 @@ for (const run of RUNS) {
       const [[video], [audio]] = await Promise.all([decodeRuns(rendition('source')), decodeRuns(rendition('audio'))]);
       assertEveryFrame(video!, 0);
       assert.deepEqual(audio!.complaints, []);
-      assert.equal(audio!.sound?.sampleRate, run.media.audio?.sampleRate ?? 48_000);
+      assert.equal(audio!.audio?.sampleRate, run.media.audio?.sampleRate ?? 48_000);
       const { num, den } = run.media.video.fps ?? { num: 30, den: 1 };
       const startS = video!.frames[0]!.ptsS;
-      const beeps = audio!.sound!.beepsS.map((beepS) => beepS - startS);
+      const beeps = audio!.audio!.beepsS.map((beepS) => beepS - startS);
       assert.ok(beeps.length >= run.media.durationS - 1);
       for (const [index, beepS] of beeps.entries()) {
         // The first frame of a second is up to one frame late. AAC delays the audio by one audio frame.

@@ -95,9 +95,9 @@ function assertHeld({ frames, complaints }: Decoded, fps: number, { pauses, dura
 }
 
 /** Asserts that there is a beep every second, from the first frame on. */
-function assertSound({ sound, complaints }: Decoded, startS: number, durationS: number): void {
+function assertSound({ audio, complaints }: Decoded, startS: number, durationS: number): void {
   assert.deepEqual(complaints, []);
-  const beeps = sound!.beepsS.map((beepS) => beepS - startS);
+  const beeps = audio!.beepsS.map((beepS) => beepS - startS);
   for (const beepS of beeps) assert.ok(Math.abs(beepS - Math.round(beepS)) <= IN_STEP_S, `a beep at ${beepS} s`);
   assert.ok(beeps.length >= durationS - 1, `${beeps.length} beeps`);
 }

@@ -53,12 +53,12 @@ describe('ffmpeg as a player', { ...needs('ffmpeg') }, () => {
     client.unpublish(stream.streamKey);
     const { output, messages } = await playing.ended;
     assert.deepEqual(messages, []);
-    const { frames, sound } = await decode([output]);
+    const { frames, audio } = await decode([output]);
     const counters = frames.map(({ code }) => code?.counter ?? Number.NaN);
     const [first = Number.NaN] = counters;
     assert.deepEqual(counters, countersFrom(first, 14 * FPS));
     assert.ok(first < SEGMENT_S * FPS, 'it started no further back than three segments');
-    assert.ok(sound!.beepsS.length >= 11);
+    assert.ok(audio!.beepsS.length >= 11);
   });
 
   test('continues by itself when a lost encoder has come back, and misses only what was not sent', async () => {

@@ -159,7 +159,7 @@ for (const run of RUNS) {
       const pictures = (texts: ReadonlyMap<string, string>) =>
         new Map([...texts].filter(([uri]) => !uri.endsWith('/audio.m3u8')));
       const apart = moments.filter(
-        ({ before, behind }) => checkPresentation(pictures(before), { behind: pictures(behind) }).length > 0,
+        ({ before, after }) => checkPresentation(pictures(before), { after: pictures(after) }).length > 0,
       );
       assert.ok(moments.length >= 5 && apart.length === 0, `${apart.length} of ${moments.length} moments`);
     });
@@ -404,10 +404,10 @@ function assertFrameRate(name: string, frames: readonly DecodedFrame[], fps: num
 }
 
 /** Asserts that each beep is played when the frame that was drawn at the same second is shown. */
-function assertSoundInStep({ sound }: Decoded, frames: readonly DecodedFrame[]): void {
+function assertSoundInStep({ audio }: Decoded, frames: readonly DecodedFrame[]): void {
   const flashes = frames.filter(({ code }) => code!.counter % FPS < 2);
   let compared = 0;
-  for (const beepS of sound!.beepsS) {
+  for (const beepS of audio!.beepsS) {
     const nearest = flashes.find(({ ptsS }) => Math.abs(ptsS - beepS) < 0.5);
     if (nearest === undefined) continue;
     const flashS = nearest.ptsS - (nearest.code!.counter % FPS) / FPS;

@@ -100,9 +100,9 @@ describe('a session goes on', () => {
     assertEveryFrame(run!, 0);
     const [heard, ...interruptions] = await decodeRuns(audio!);
     assert.deepEqual([interruptions.length, heard!.complaints], [0, []]);
-    const beeps = heard!.sound!.beepsS.map((beepS) => Math.round(beepS - run!.frames[0]!.ptsS));
+    const beeps = heard!.audio!.beepsS.map((beepS) => Math.round(beepS - run!.frames[0]!.ptsS));
     assert.deepEqual(beeps, [0, 1, 2, 3, 4, 8].slice(0, beeps.length));
-    assert.ok(Math.abs(heard!.sound!.endS - heard!.sound!.startS - RECORDED_S) < 0.2, 'without a hole');
+    assert.ok(Math.abs(heard!.audio!.endS - heard!.audio!.startS - RECORDED_S) < 0.2, 'without a hole');
   });
 
   test('when the video changes its size: after a discontinuity with a new init segment', async () => {
@@ -141,7 +141,7 @@ describe('a session goes on', () => {
     const [run, ...others] = await decodeRuns(audio!);
     assert.equal(others.length, 0);
     assert.deepEqual(run!.complaints, []);
-    assert.ok(run!.sound!.endS - run!.sound!.startS > RECORDED_S - 0.1);
+    assert.ok(run!.audio!.endS - run!.audio!.startS > RECORDED_S - 0.1);
   });
 });
 

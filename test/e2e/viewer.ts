@@ -42,7 +42,7 @@ export interface Watched {
 /** All media playlists, loaded twice, one time after the other. */
 export interface Moment {
   readonly before: ReadonlyMap<string, string>;
-  readonly behind: ReadonlyMap<string, string>;
+  readonly after: ReadonlyMap<string, string>;
 }
 
 /** The longest wait for renditions: a transcoder may have to start first, on a machine that is busy. */
@@ -205,8 +205,8 @@ async function watchAll(
     return new Map(uris.map((uri, index) => [uri, answers[index]!.body.toString()]));
   };
   const takeMoment = async () => {
-    const [before, behind] = [await loadAll(), await loadAll()];
-    if (before !== undefined && behind !== undefined) moments.push({ before, behind });
+    const [before, after] = [await loadAll(), await loadAll()];
+    if (before !== undefined && after !== undefined) moments.push({ before, after });
     const again = await load(indexUrl);
     if (again !== undefined) multivariant.push(again);
   };

@@ -47,7 +47,7 @@ for (const { fps, limit = 0, ...rest } of CASES) {
   const declared = 'declared' in rest ? rest.declared : fps;
   const saysSo = declared === fps ? '' : `, declared as ${declared}`;
   const rate = limit === 0 ? '' : ` reduced to ${limit.toFixed(2)}`;
-  test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames behind those of the part before`, () => {
+  test(`at ${fps.toFixed(2)} frames a second${saysSo}${rate} every part shows the frames after those of the part before`, () => {
     const { source, rendition } = partsOf({ fps, declared, limit });
     // Without a declaration the rate was measured over a segment.
     const from = declared === fps ? 0 : START + SEGMENT_S * VIDEO_TIMESCALE;
@@ -70,7 +70,7 @@ function assertInOrder(parts: Parts, from: number): void {
   let shownUntil = -1;
   for (const times of parts) {
     if (times[0]! >= from) {
-      assert.ok(Math.min(...times) > shownUntil, `a frame of ${Math.min(...times)} in a part behind ${shownUntil}`);
+      assert.ok(Math.min(...times) > shownUntil, `a frame of ${Math.min(...times)} in a part after ${shownUntil}`);
     }
     shownUntil = Math.max(shownUntil, ...times);
   }

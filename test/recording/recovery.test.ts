@@ -264,7 +264,7 @@ describe('recovery', () => {
   });
 });
 
-/** Does to files what a power failure may do behind what is durable: cut them anywhere, or leave zeros or noise. */
+/** Does to files what a power failure may do after what is durable: cut them anywhere, or leave zeros or noise. */
 function damageFiles(folder: string, durable: Durable, damage: 'cut' | 'zeros' | 'noise', chance: () => number): void {
   for (const name of readdirSync(folder)) {
     if (name === 'manifest.json') continue;

@@ -35,7 +35,7 @@ async function answer(bytes: Uint8Array): Promise<void> {
   }
 }
 
-async function decodeFile(path: string): Promise<Pick<Decoded, 'frames' | 'sound'>> {
+async function decodeFile(path: string): Promise<Pick<Decoded, 'frames' | 'audio'>> {
   await using input = new FormatContext();
   FFmpegError.throwIfError(input.openInputSync(path), 'open');
   FFmpegError.throwIfError(input.findStreamInfoSync(), 'find streams');
@@ -53,7 +53,7 @@ async function decodeFile(path: string): Promise<Pick<Decoded, 'frames' | 'sound
     packet.unref();
   }
   for (const decoder of decoders) decoder?.decode(null);
-  return { frames: video.frames, sound: audio.sound() };
+  return { frames: video.frames, audio: audio.decoded() };
 }
 
 /** Decodes one stream. */
@@ -125,7 +125,7 @@ class AudioCollector {
     this.#blocks.push(new Float32Array(plane.buffer, plane.byteOffset, nbSamples).slice());
   }
 
-  sound(): DecodedAudio | undefined {
+  decoded(): DecodedAudio | undefined {
     if (this.#format === undefined) return undefined;
     const { startS, sampleRate } = this.#format;
     const samples = new Float32Array(this.#sampleCount());

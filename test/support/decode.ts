@@ -9,7 +9,7 @@ import type { FrameCode } from './frame-code.ts';
 /** The decoded media, in presentation order. */
 export interface Decoded {
   readonly frames: readonly DecodedFrame[];
-  readonly sound: DecodedAudio | undefined;
+  readonly audio: DecodedAudio | undefined;
   /** The complaints of FFmpeg. None for a valid stream. */
   readonly complaints: readonly string[];
 }

@@ -79,18 +79,18 @@ export function checkRendition(history: readonly Reload[]): readonly Violation[]
 /**
  * Checks the rules that all media playlists of a presentation must keep together, as loaded at one moment.
  * @param options.stepS how far apart the ends of the playlists may be, one part target by default
- * @param options.behind the same playlists, loaded once more after all of the first ones. Playlists that are loaded one by one show different
+ * @param options.after the same playlists, loaded once more after all of the first ones. Playlists that are loaded one by one show different
  *   moments, but by the second time each must be as far as all of the others were the first time.
  */
 export function checkPresentation(
   texts: ReadonlyMap<string, string>,
-  { stepS, behind = texts }: { stepS?: number; behind?: ReadonlyMap<string, string> } = {},
+  { stepS, after = texts }: { stepS?: number; after?: ReadonlyMap<string, string> } = {},
 ): readonly Violation[] {
   const report = new Report();
   const all = [...texts].map(([name, text]) => ({
     name,
     playlist: readMediaPlaylist(text),
-    newer: readMediaPlaylist(behind.get(name) ?? text),
+    newer: readMediaPlaylist(after.get(name) ?? text),
   }));
   for (const { playlist: a } of all) {
     for (const { name, playlist, newer: b } of all) {

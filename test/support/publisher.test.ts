@@ -41,7 +41,7 @@ describe('the test publisher', { concurrency: true }, () => {
       // Timers may go off a millisecond early by the wall clock.
       assert.ok(code!.drawnAtMs >= publisher.startedAtMs + Math.floor((code!.counter * 1001) / 30) - 1);
     }
-    const offsetsS = decoded.sound!.beepsS.map((beepS, index) => Math.abs(beepS - firstS - index));
+    const offsetsS = decoded.audio!.beepsS.map((beepS, index) => Math.abs(beepS - firstS - index));
     assert.equal(offsetsS.length, 2);
     for (const offsetS of offsetsS) assert.ok(offsetS < 0.005, `a beep is ${offsetS} s off its flash`);
   });
@@ -51,10 +51,10 @@ describe('the test publisher', { concurrency: true }, () => {
       publishToFile({ durationS: 0.3, startTimeS: 1000, audio: false }),
       publishToFile({ durationS: 0.3, startTimeS: 2000, video: false }),
     ]);
-    assert.equal(picture.decoded.sound, undefined);
+    assert.equal(picture.decoded.audio, undefined);
     assert.equal(picture.decoded.frames[0]?.ptsS, 1000);
     assert.deepEqual(sound.decoded.frames, []);
-    assert.ok(Math.abs(sound.decoded.sound!.startS - 2000) < 0.03);
+    assert.ok(Math.abs(sound.decoded.audio!.startS - 2000) < 0.03);
   });
 
   it('stops when it is told to, and reports when it was killed', async () => {

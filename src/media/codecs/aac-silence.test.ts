@@ -25,10 +25,10 @@ for (const [channelConfiguration, channels] of [
       const at = ticks(index * 1024);
       return { dts: at, pts: at, durationTicks: 1024, keyframe: true, data: silentFrame(track) };
     });
-    const { sound, complaints } = await decode([initSegment(track), wholeFragment(track, 1, samples)]);
+    const { audio, complaints } = await decode([initSegment(track), wholeFragment(track, 1, samples)]);
     assert.deepEqual(complaints, []);
-    assert.deepEqual([sound?.channels, sound?.sampleRate, sound?.beepsS], [channels, 48_000, []]);
-    assert.ok(Math.abs(sound!.endS - 47 * (1024 / 48_000)) < 0.03);
+    assert.deepEqual([audio?.channels, audio?.sampleRate, audio?.beepsS], [channels, 48_000, []]);
+    assert.ok(Math.abs(audio!.endS - 47 * (1024 / 48_000)) < 0.03);
   });
 }
 

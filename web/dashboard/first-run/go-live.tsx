@@ -82,7 +82,7 @@ export function GoLive({ params: { id = '' } }: PageProps) {
               <div class="waiting">
                 <span class="pulse" aria-hidden="true" />
                 <strong>Waiting for your encoder</strong>
-                <span>The picture appears here.</span>
+                <span>The video appears here.</span>
               </div>
             </Preview>
             <p class="visually-hidden" role="status">

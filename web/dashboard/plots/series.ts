@@ -54,7 +54,7 @@ export const measures = (bitrate: (value: number) => string): readonly Measure[]
   {
     id: 'keyframes',
     title: 'Time between keyframes',
-    help: 'A flat line at 2 s is good. Above 4 s viewers wait long before they see the first picture.',
+    help: 'A flat line at 2 s is good. Above 4 s viewers wait long before they see the first frame.',
     value: ({ keyframeInterval }) => keyframeInterval,
     format: seconds,
     good: [0.5, 4],

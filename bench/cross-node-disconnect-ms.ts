@@ -12,21 +12,21 @@ import { percentile } from './support/statistics.ts';
 const ROUNDS = 40;
 
 /** Answers the question above. */
-export async function crossNodeCutMs(): Promise<readonly Answer[]> {
+export async function crossNodeDisconnectMs(): Promise<readonly Answer[]> {
   await using postgres = await startPostgres();
   const settings = { MILLRACE_DATABASE_URL: await postgres.newDatabase(), MILLRACE_LOG_LEVEL: 'info' };
   await using one = await startServerProcess({ settings });
   await using other = await startServerProcess({ settings, apiKey: one.apiKey });
-  const cuts: number[] = [];
+  const disconnects: number[] = [];
   const refusals: number[] = [];
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { cutMs, refusedMs } = await suspendOnce(one, other);
-    cuts.push(cutMs);
+    const { disconnectedMs, refusedMs } = await suspendOnce(one, other);
+    disconnects.push(disconnectedMs);
     refusals.push(refusedMs);
   }
   const p95 = `p95 of ${ROUNDS}`;
   return [
-    atMost(`publisher cut after suspend on another node, ${p95}`, percentile(cuts, 0.95), 1000, 'ms'),
+    atMost(`publisher disconnected after suspend on another node, ${p95}`, percentile(disconnects, 0.95), 1000, 'ms'),
     atMost(`publish refused after suspend on another node, ${p95}`, percentile(refusals, 0.95), 1000, 'ms'),
   ];
 }
@@ -41,12 +41,12 @@ async function suspendOnce(publishAt: TestServer, askAt: TestServer) {
   const closed = new Promise<number>((resolve) => client.socket.once('close', () => resolve(performance.now())));
   const answer = await askAt.api.request('PATCH', `/stream/${id}/suspended`, { suspended: true });
   if (!answer.ok) throw new Error(`not suspended: ${answer.status}`);
-  const cutMs = (await closed) - askedAt;
+  const disconnectedMs = (await closed) - askedAt;
   await RtmpClient.publish(publishAt.rtmpPort, streamKey).then(
     () => Promise.reject(new Error('a suspended stream was published')),
     (error: unknown) => {
       if (!(error instanceof RtmpRefusedError)) throw error;
     },
   );
-  return { cutMs, refusedMs: performance.now() - askedAt };
+  return { disconnectedMs, refusedMs: performance.now() - askedAt };
 }
