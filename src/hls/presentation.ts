@@ -249,9 +249,9 @@ class LivePresentation implements Presentation, MemoryHolder {
   /** Whether the first part of a rendition is still waited for. */
   #isAwaited(listed: readonly Rendition[], { leadS, startS }: { leadS: number; startS: number }): boolean {
     // A rendition that was announced but never came is waited for no longer than its encoder may take.
-    const patienceS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
+    const timeoutS = FIRST_PART_S + FRAMES_IN_HAND * Math.max(...listed.map(({ packager }) => packager.frameS));
     const isComing = (each: Rendition) =>
-      !each.hasEnded && !each.hasParts && (each.hasBegun || leadS - Math.max(startS, each.addedS) <= patienceS);
+      !each.hasEnded && !each.hasParts && (each.hasBegun || leadS - Math.max(startS, each.addedS) <= timeoutS);
     if ([...this.#renditions.values()].some(isComing)) return true;
     if (leadS - startS > OFFERED_WITHIN_S) return false;
     // Renditions begin later than the source, and catch up with the media that came in the meantime. Playlists must be in step when they

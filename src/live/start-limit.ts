@@ -8,7 +8,7 @@ const BURST = 5;
 /** The number of further starts allowed per second. */
 const STARTS_PER_S = 1;
 /** How long starts may be refused, without a calm time in between, before the publisher is disconnected. */
-const PATIENCE_S = 30;
+const STORM_TIMEOUT_S = 30;
 
 /** The limit of one session. The session is calm again when all of {@link BURST} is available, which needs some time without starts. */
 export class StartLimit {
@@ -26,7 +26,7 @@ export class StartLimit {
     this.#left = Math.min(BURST, this.#left + Math.max(0, nowS - this.#atS) * STARTS_PER_S);
     this.#atS = nowS;
     if (this.#left === BURST) this.#stormS = undefined;
-    if (this.#stormS !== undefined && nowS - this.#stormS > PATIENCE_S) return 'give_up';
+    if (this.#stormS !== undefined && nowS - this.#stormS > STORM_TIMEOUT_S) return 'give_up';
     if (this.#left >= 1) {
       this.#left -= 1;
       return 'start';

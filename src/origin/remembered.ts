@@ -9,7 +9,7 @@ import type { Clock } from '#lib/clock.ts';
 /** The largest number of remembered answers. When it is exceeded, the one requested longest ago is forgotten. */
 const MAX_REMEMBERED = 10_000;
 /** How long a caller waits for a new answer when an older one is remembered, because the source may be stuck. */
-const PATIENCE_MS = 250;
+const NEWER_TIMEOUT_MS = 250;
 
 /** The options of {@link Remembered}. */
 export interface RememberedOptions<Key, Answer> {
@@ -46,9 +46,9 @@ export class Remembered<Key, Answer> {
     entry.asking ??= { answer: this.#ask(key, entry), since: clock.monotonic() };
     const { answer, since } = entry.asking;
     if (known === undefined) return await answer;
-    const patienceMs = PATIENCE_MS - (clock.monotonic() - since);
-    if (patienceMs <= 0) return known.answer;
-    return await Promise.race([answer, sleep(patienceMs, known.answer, { ref: false })]);
+    const timeoutMs = NEWER_TIMEOUT_MS - (clock.monotonic() - since);
+    if (timeoutMs <= 0) return known.answer;
+    return await Promise.race([answer, sleep(timeoutMs, known.answer, { ref: false })]);
   }
 
   /** Whether there is an answer for this key, however old. */

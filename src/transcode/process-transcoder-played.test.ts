@@ -48,7 +48,7 @@ async function setUp(t: TestContext, { graceMs = 0 } = {}) {
     forkServer: workers,
     clock,
     logger: silentLogger,
-    patience: { graceMs, hungAfterMs: 5000, startWithinMs: 20_000, firstPauseMs: 1, maxPauseMs: 1 },
+    timeouts: { graceMs, hungAfterMs: 5000, startWithinMs: 20_000, firstPauseMs: 1, maxPauseMs: 1 },
   });
   t.after(() => transcoder[Symbol.asyncDispose]());
   const pass = (durationMs: number) => {

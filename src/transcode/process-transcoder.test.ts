@@ -18,7 +18,7 @@ import { processStat } from '#test/support/process-stat.ts';
 import { asEvent, markAt } from '#test/support/tracks.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer, type WorkerStarter } from './fork-server.ts';
-import { type Patience, ProcessTranscoder } from './process-transcoder.ts';
+import { ProcessTranscoder, type WorkerTimeouts } from './process-transcoder.ts';
 import { SourceTrust } from './source-trust.ts';
 import type { TranscoderRestart, TranscoderWarning } from './transcoder.ts';
 
@@ -38,7 +38,7 @@ const TICK_MS = 100;
 /**
  * No worker fails because the machine is slow. Tests write seconds of packets at once, so the lag says nothing about the worker's speed, either.
  */
-const PATIENT: Partial<Patience> = {
+const LONG_TIMEOUTS: Partial<WorkerTimeouts> = {
   graceMs: 600_000,
   hungAfterMs: 600_000,
   startWithinMs: 600_000,
@@ -115,7 +115,7 @@ class Recording {
 }
 
 interface Options {
-  readonly patience?: Partial<Patience>;
+  readonly timeouts?: Partial<WorkerTimeouts>;
   readonly memoryMib?: number;
   readonly starter?: WorkerStarter;
   readonly clock?: Clock;
@@ -124,7 +124,7 @@ interface Options {
 }
 
 function begin(recording: Recording, options: Options = {}) {
-  const { patience = {}, memoryMib = 768, starter = forkServer, clock = systemClock, logger = silentLogger } = options;
+  const { timeouts = {}, memoryMib = 768, starter = forkServer, clock = systemClock, logger = silentLogger } = options;
   const { trust = new SourceTrust() } = options;
   return new ProcessTranscoder({
     profiles: PROFILES,
@@ -134,7 +134,7 @@ function begin(recording: Recording, options: Options = {}) {
     forkServer: starter,
     clock,
     logger,
-    patience: { ...PATIENT, ...patience },
+    timeouts: { ...LONG_TIMEOUTS, ...timeouts },
   });
 }
 
@@ -199,7 +199,7 @@ it('makes every rendition with the times, frames and segment starts of its sourc
 
 it('transcodes audio to AAC at its time, whatever happens to the video', { timeout: 120_000 }, async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { firstPauseMs: 500 } });
+  await using transcoder = begin(recording, { timeouts: { firstPauseMs: 500 } });
   const audio = makeAudioClip({ seconds: 6 });
   const [before, lost, after] = [-1, 2.5, 3.3].map((fromS, index, all) =>
     audio.packets.filter(({ pts }) => pts >= (fromS + 1) * 48_000 && pts < ((all[index + 1] ?? 6) + 1) * 48_000),
@@ -235,7 +235,7 @@ it('transcodes audio to AAC at its time, whatever happens to the video', { timeo
 
 it('drops audio for a worker that does not read, and reports that it is missing', async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { firstPauseMs: 600_000 } });
+  await using transcoder = begin(recording, { timeouts: { firstPauseMs: 600_000 } });
   const audio = makeAudioClip({ seconds: 1 });
   transcoder.setAudioTrack(audio.track);
   await running(transcoder);
@@ -252,7 +252,7 @@ it('drops audio for a worker that does not read, and reports that it is missing'
 
 it('survives kills of its worker, reaps each, and resumes renditions at a marked keyframe', async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  await using transcoder = begin(recording, { timeouts: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   const pids: number[] = [];
@@ -296,7 +296,7 @@ it('does not blame the source for workers that crash while they start', async ()
     limitMemory: (worker, limitBytes) => forkServer.limitMemory(worker, limitBytes),
   };
   const trust = new SourceTrust();
-  await using transcoder = begin(recording, { starter, trust, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  await using transcoder = begin(recording, { starter, trust, timeouts: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
   await keepSending(transcoder, { pts: 0 }, () => recording.of('small').length > 0 || trust.isRefused);
   assert.equal(trust.isRefused, false);
@@ -309,7 +309,7 @@ it('does not blame the source for workers that crash while they start', async ()
 it('refuses a source after two workers that had it crashed', async () => {
   const recording = new Recording();
   const trust = new SourceTrust();
-  await using transcoder = begin(recording, { trust, patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  await using transcoder = begin(recording, { trust, timeouts: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
   for (const restarts of [1, 2]) {
     await running(transcoder);
@@ -340,7 +340,7 @@ it('has a worker of lower priority, which ignores the signals of a terminal', as
 it('replaces a worker that hangs', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
-  await using transcoder = begin(recording, { patience: { hungAfterMs: 5000, firstPauseMs: 1 }, clock });
+  await using transcoder = begin(recording, { timeouts: { hungAfterMs: 5000, firstPauseMs: 1 }, clock });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
@@ -360,7 +360,7 @@ it('replaces a worker that hangs', async (t) => {
 it('replaces a worker that does not read the many messages that a publisher causes', async () => {
   const recording = new Recording();
   const never = { firstPauseMs: 600_000, maxPauseMs: 600_000 };
-  await using transcoder = begin(recording, { patience: never });
+  await using transcoder = begin(recording, { timeouts: never });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   process.kill(transcoder.stats.pid!, 'SIGSTOP');
@@ -383,7 +383,7 @@ it('replaces a worker that does not read the many messages that a publisher caus
 it('sheds the largest rendition when its worker is too slow, and drops frames rather than wait', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
-  await using transcoder = begin(recording, { patience: { graceMs: 0 }, clock });
+  await using transcoder = begin(recording, { timeouts: { graceMs: 0 }, clock });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
@@ -410,7 +410,7 @@ it('does not shed, drop or kill anything because the server itself was held up',
   const recording = new Recording();
   const { clock, holdUp } = steppedTime(t);
   const drainWithinMs = 2000;
-  await using transcoder = begin(recording, { patience: { graceMs: 0, drainWithinMs }, clock });
+  await using transcoder = begin(recording, { timeouts: { graceMs: 0, drainWithinMs }, clock });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   const source = marked(clip.packets, (packet) => packet.keyframe);
@@ -428,7 +428,7 @@ it('does not shed, drop or kill anything because the server itself was held up',
 it('kills a worker that does not hand out its last packets in time', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
-  await using transcoder = begin(recording, { patience: { drainWithinMs: 2000 }, clock });
+  await using transcoder = begin(recording, { timeouts: { drainWithinMs: 2000 }, clock });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   process.kill(transcoder.stats.pid!, 'SIGSTOP');
@@ -448,7 +448,7 @@ it('reports a restored rendition as shed until its first new segment begins', as
       pass(TICK_MS);
       return lines.includes(line);
     });
-  await using transcoder = begin(recording, { patience: { graceMs: 0 }, clock, logger });
+  await using transcoder = begin(recording, { timeouts: { graceMs: 0 }, clock, logger });
   transcoder.setTrack(clip.track);
   const at = { pts: 0 };
   await keepSending(transcoder, at, () => recording.of('large').length > 0);
@@ -483,9 +483,9 @@ it('reports a restored rendition as shed until its first new segment begins', as
 it('has shed no rendition of a source that it refuses', async (t) => {
   const recording = new Recording();
   const { clock, pass } = steppedTime(t);
-  const patience = { graceMs: 0, firstPauseMs: 1, maxPauseMs: 10 };
+  const timeouts = { graceMs: 0, firstPauseMs: 1, maxPauseMs: 10 };
   const trust = new SourceTrust();
-  await using transcoder = begin(recording, { patience, clock, trust });
+  await using transcoder = begin(recording, { timeouts, clock, trust });
   transcoder.setTrack(clip.track);
   await keepSending(transcoder, { pts: 0 }, () => recording.of('large').length > 0);
   await workedOff(transcoder);
@@ -512,7 +512,7 @@ it('replaces a worker that uses too much memory', async () => {
     kill: (worker) => forkServer.kill(worker),
     limitMemory: async () => false,
   };
-  await using transcoder = begin(recording, { memoryMib: 10, starter, patience: { firstPauseMs: 1 } });
+  await using transcoder = begin(recording, { memoryMib: 10, starter, timeouts: { firstPauseMs: 1 } });
   transcoder.setTrack(clip.track);
   await until('a restart', () => recording.restarts.length > 0);
   await transcoder[Symbol.asyncDispose]();
@@ -566,7 +566,7 @@ it('continues after packets that cannot be decoded', async () => {
 
 it('survives bitstreams with random damage, and makes good frames after them', async () => {
   const recording = new Recording();
-  await using transcoder = begin(recording, { patience: { firstPauseMs: 1, maxPauseMs: 10 } });
+  await using transcoder = begin(recording, { timeouts: { firstPauseMs: 1, maxPauseMs: 10 } });
   transcoder.setTrack(clip.track);
   await running(transcoder);
   const source = marked(clip.packets, ({ keyframe }) => keyframe);

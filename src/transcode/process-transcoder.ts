@@ -43,8 +43,8 @@ const MAX_QUEUED_BYTES = 4 * 1024 * 1024;
  */
 const MAX_UNREAD_BYTES = 64 * 1024 * 1024;
 
-/** When a worker counts as failed. The defaults are for production. */
-export interface Patience {
+/** When a worker counts as failed, and when it is replaced. The defaults are for production. */
+export interface WorkerTimeouts {
   /** The time without a sign of life, which is due twice a second. */
   readonly hungAfterMs: number;
   /**
@@ -64,7 +64,7 @@ export interface Patience {
   readonly drainWithinMs: number;
 }
 
-const PATIENCE: Patience = {
+const TIMEOUTS: WorkerTimeouts = {
   hungAfterMs: 5000,
   startWithinMs: 20_000,
   graceMs: 5000,
@@ -85,7 +85,7 @@ export interface ProcessTranscoderOptions {
   readonly clock: Clock;
   /** A logger with the session's ids. */
   readonly logger: Logger;
-  readonly patience?: Partial<Patience>;
+  readonly timeouts?: Partial<WorkerTimeouts>;
 }
 
 /** The state of the worker. */
@@ -107,7 +107,7 @@ const NO_HEALTH: WorkerHealth = { rssBytes: 0, cpuMs: 0, decodeErrors: 0, encode
 /** A {@link Transcoder}. The worker is started with the first track. */
 export class ProcessTranscoder implements Transcoder {
   readonly #options: ProcessTranscoderOptions;
-  readonly #patience: Patience;
+  readonly #timeouts: WorkerTimeouts;
   readonly #pauses: Backoff;
   readonly #feed = new Feed();
   readonly #policy = new OverloadPolicy([]);
@@ -140,8 +140,8 @@ export class ProcessTranscoder implements Transcoder {
 
   constructor(options: ProcessTranscoderOptions) {
     this.#options = options;
-    this.#patience = { ...PATIENCE, ...options.patience };
-    this.#pauses = new Backoff({ firstMs: this.#patience.firstPauseMs, maxMs: this.#patience.maxPauseMs });
+    this.#timeouts = { ...TIMEOUTS, ...options.timeouts };
+    this.#pauses = new Backoff({ firstMs: this.#timeouts.firstPauseMs, maxMs: this.#timeouts.maxPauseMs });
     const { callbacks, trust } = options;
     this.#trust = trust;
     this.#results = new WorkerResults({
@@ -228,7 +228,7 @@ export class ProcessTranscoder implements Transcoder {
     if (worker !== undefined) {
       worker.end();
       // A deadline that fires late is postponed once, because messages that the worker sent in the meantime have not been read yet.
-      const deadline = everyTick(this.#patience.drainWithinMs, this.#options.clock, (lateMs) => {
+      const deadline = everyTick(this.#timeouts.drainWithinMs, this.#options.clock, (lateMs) => {
         if (lateMs === 0) worker.kill('hung');
       });
       await worker.ended;
@@ -318,7 +318,7 @@ export class ProcessTranscoder implements Transcoder {
   #onMessage(message: FromWorker): void {
     // A worker that is starting has a limited time until it runs, whatever it sends.
     if (this.#state.type === 'running') this.#silentTicks = 0;
-    if (this.#isPreparing) this.#judgedFromMs = this.#options.clock.monotonic() + this.#patience.graceMs;
+    if (this.#isPreparing) this.#judgedFromMs = this.#options.clock.monotonic() + this.#timeouts.graceMs;
     this.#isPreparing = message.type === 'preparing';
     switch (message.type) {
       case 'ready':
@@ -422,18 +422,18 @@ export class ProcessTranscoder implements Transcoder {
     // The time is counted in ticks of this loop and not read from a clock, so that a server that was itself delayed does not blame its
     // worker.
     this.#silentTicks += 1;
-    const { hungAfterMs, startWithinMs } = this.#patience;
+    const { hungAfterMs, startWithinMs } = this.#timeouts;
     const state = this.#state;
     const isAtWork = state.type === 'running' && !this.#isPreparing;
-    const patienceMs = isAtWork ? hungAfterMs : startWithinMs;
-    const isHung = this.#silentTicks * TICK_MS > patienceMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
+    const timeoutMs = isAtWork ? hungAfterMs : startWithinMs;
+    const isHung = this.#silentTicks * TICK_MS > timeoutMs || (this.#worker?.queuedBytes ?? 0) > MAX_UNREAD_BYTES;
     if (isHung) this.#worker?.kill('hung');
     if (state.type !== 'running' || !state.isMemoryBounded) this.#measureMemory();
     if (this.#hasDroppedAudio) this.#options.callbacks.onMissing(AUDIO_RENDITION, 'lost');
     this.#hasDroppedAudio = false;
     if (state.type !== 'running') return;
     if (this.#feed.dropped > this.#reportedDrops) this.#reportMissing();
-    const judgedFromMs = Math.max(this.#judgedFromMs, state.sinceMs + this.#patience.graceMs);
+    const judgedFromMs = Math.max(this.#judgedFromMs, state.sinceMs + this.#timeouts.graceMs);
     if (isAtWork && nowMs >= judgedFromMs) this.#relieve(nowMs);
     this.#reportedDrops = this.#feed.dropped; // also what was just dropped, which was reported at once
   }

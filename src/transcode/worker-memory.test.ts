@@ -63,7 +63,7 @@ function setUp(memoryMib: number, profiles: readonly Profile[] = [SMALL]) {
     forkServer,
     clock: systemClock,
     logger: silentLogger,
-    patience: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 600_000, startWithinMs: 600_000 },
+    timeouts: { graceMs: 600_000, firstPauseMs: 1, maxPauseMs: 10, hungAfterMs: 600_000, startWithinMs: 600_000 },
   });
   const peak = { bytes: 0 };
   const watch = setInterval(() => {
