@@ -16,7 +16,7 @@ const BEFORE_RUNNING_END_S = 10;
  * @param {Pick<import('./recording.js').Recording, 'running' | 'duration'>} recording
  * @returns {import('./engine.js').StartAt | undefined}
  */
-export function momentOf(query, { running, duration }) {
+export function momentInAddress(query, { running, duration }) {
   const t = new URLSearchParams(query).get('t') ?? '';
   const given = /^\d{1,15}(\.\d{1,3})?$/.test(t) ? Number(t) : undefined;
   if (given === undefined) return undefined;

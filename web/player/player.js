@@ -5,7 +5,7 @@
  */
 import { wireControls } from './controls.js';
 import { loadEngine } from './engine.js';
-import { momentOf } from './moment.js';
+import { momentInAddress } from './moment.js';
 import { wireQuality } from './quality.js';
 import { askForFile, findRecording, largestDownload } from './recording.js';
 import { OFFLINE_WORDINGS, showLatency, showState } from './state.js';
@@ -203,7 +203,7 @@ async function askForRecording() {
   timeline.use(found ? fileUrl(found, 'storyboard.vtt') : '', found?.running ?? false);
   replayButton.hidden = found === undefined;
   downloadButton.hidden = found === undefined || largestDownload(found) === undefined;
-  const moment = hasBegun || !found || found.from === null ? undefined : momentOf(location.search, found);
+  const moment = hasBegun || !found || found.from === null ? undefined : momentInAddress(location.search, found);
   hasBegun ||= found !== undefined && found.from !== null;
   if (found?.of !== 'asset') {
     if (moment) want(moment);
