@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readConfig } from '#config.ts';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
+import { publishLoop } from '../support/looped-publisher.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { startServer, type TestServer } from '../support/server.ts';
 import { runUntilPrinted, runUntilReady, startShell } from '../support/shell.ts';
@@ -12,7 +13,7 @@ import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { dataFolder } from './millrace.ts';
 
-// Runs the commands that README and docs show, as they are there but for what a reader replaces: keys, addresses, files.
+// Runs the commands that README and docs show, as they are there but for what a reader replaces: keys, ids, addresses, files.
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Programs that an encoder's block starts with. */
@@ -33,9 +34,49 @@ function replaced(commands: string, replacements: Readonly<Record<string, string
 }
 
 async function runsToItsEnd({ commands }: ShellBlock): Promise<void> {
-  const { stdout, stderr, code } = await startShell(asCustomer(commands), withKey()).ended;
+  await using made = await madeFor(commands);
+  const { stdout, stderr, code } = await startShell(replaced(asCustomer(commands), made.replacements), withKey()).ended;
   assert.equal(code, 0, stderr);
   if (stdout.startsWith('{')) assert.equal(JSON.parse(stdout).errors, undefined, stdout);
+}
+
+interface Made extends AsyncDisposable {
+  readonly replacements: Readonly<Record<string, string>>;
+}
+
+/** Makes what commands name by a placeholder, as their reader has done before. */
+async function madeFor(commands: string): Promise<Made> {
+  const only = (replacements: Made['replacements']) => ({ replacements, [Symbol.asyncDispose]: async () => {} });
+  if (commands.includes('PLAYBACK_ID')) return await recordStream();
+  if (commands.includes('STREAM_ID')) return only({ STREAM_ID: (await server.api.createStream()).id });
+  if (commands.includes('$WEBHOOK')) {
+    const answer = await server.api.request('POST', '/webhook', {
+      name: 'docs',
+      url: 'https://shop.example/',
+      events: [],
+    });
+    return only({ $WEBHOOK: ((await answer.json()) as { id: string }).id });
+  }
+  return only({});
+}
+
+/** Records a stream, until it is disposed, that stands for the one of the docs and was live at their times. */
+async function recordStream(): Promise<Made> {
+  const { playbackId, streamKey } = await server.api.createStream({ record: true });
+  await using parts = new AsyncDisposableStack();
+  parts.use(await publishLoop(server.rtmpPort, streamKey, { aheadMs: 4000 }));
+  const recorded = async () => {
+    const answer = await fetch(`${server.url}/hls/${playbackId}/recording.json`);
+    if (answer.status !== 200) return undefined;
+    const { from, to } = (await answer.json()) as { from: number | null; to: number | null };
+    return from !== null && to !== null && to > from ? { from, to } : undefined;
+  };
+  const { from, to } = await waitFor(recorded, { what: 'something to be recorded' });
+  const publishing = parts.move();
+  return {
+    replacements: { PLAYBACK_ID: playbackId, '1795175107913': `${from}`, '1795175137913': `${to}` },
+    [Symbol.asyncDispose]: () => publishing.disposeAsync(),
+  };
 }
 
 async function runsUntilPrinted(printed: string, { commands }: ShellBlock, secretFile: string): Promise<void> {
