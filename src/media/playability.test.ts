@@ -30,3 +30,20 @@ test('4:4:4, 4:2:2, 10 bits and high levels are named as unplayable', () => {
     else assert.match(first ?? '', named, codecString);
   }
 });
+
+test('a stated depth of more than four reordered frames is named, beside what else players cannot decode', () => {
+  const propertiesAt = (codec: VideoTrack['codec'], codecString: string, reorderedFrames: number | undefined) =>
+    unplayableProperties({ codec, codecString, reorderedFrames } as VideoTrack);
+  for (const depth of [undefined, 0, 2, 4]) {
+    assert.deepEqual(propertiesAt('h264', 'avc1.640028', depth), [], `${depth} frames`);
+  }
+  for (const [codec, codecString] of [
+    ['h264', 'avc1.640028'],
+    ['h265', 'hvc1.1.6.L93.B0'],
+  ] as const) {
+    assert.deepEqual(propertiesAt(codec, codecString, 5), ['B-frames with a depth of 5 frames']);
+  }
+  const [chroma, depth] = propertiesAt('h264', 'avc1.7a001f', 16);
+  assert.match(chroma ?? '', /^4:2:2/);
+  assert.match(depth ?? '', /16 frames$/);
+});

@@ -1,6 +1,6 @@
 /**
- * Names the properties of a video that common players cannot decode. Of H.264, hardware decoders, phones and browsers support only 8-bit
- * 4:2:0. Players that support H.265 or AV1 at all also decode 4:2:0 with 10 bits (Main 10, and AV1's Main profile).
+ * Names the properties of a video with which common players have trouble. Of H.264, hardware decoders, phones and browsers support only
+ * 8-bit 4:2:0. Players that support H.265 or AV1 at all also decode 4:2:0 with 10 bits (Main 10, and AV1's Main profile).
  */
 import type { VideoTrack } from './track.ts';
 
@@ -16,9 +16,22 @@ const H264_PROFILES: ReadonlyMap<number, string> = new Map([
 const H264_MAX_LEVEL = 52;
 /** Main and Main 10. Later profiles are the range extensions, with 4:2:2, 4:4:4 and more than 10 bits. */
 const H265_MAX_PROFILE = 2;
+/**
+ * The deepest B-frames that do not delay or stop players. A decoder (FFmpeg, Chromium, Android) gives a frame out only when it has decoded
+ * as many later ones as the bitstream states. With 16, a player must have half a second more media at 30 frames a second before it shows
+ * anything, and near the live edge it freezes or stays back: both are reported of decoders on Android. A decoder of level 4 or 4.1 stores
+ * four frames of 1080p (ITU-T H.264 Table A-1), so players are used to that many. x264 and x265 state two at most by default.
+ */
+const MAX_REORDERED_FRAMES = 4;
 
-/** Returns what common players cannot decode, each in words that complete "the video has". Empty when they can decode everything. */
-export function unplayableProperties({ codec, codecString }: VideoTrack): readonly string[] {
+/** Returns what common players cannot decode, or show late, in words that complete "the video has". Empty when there is nothing of it. */
+export function unplayableProperties(track: VideoTrack): readonly string[] {
+  const depth = track.reorderedFrames ?? 0;
+  const deep = depth > MAX_REORDERED_FRAMES ? [`B-frames with a depth of ${depth} frames`] : [];
+  return [...undecodableProperties(track), ...deep];
+}
+
+function undecodableProperties({ codec, codecString }: VideoTrack): readonly string[] {
   switch (codec) {
     case 'h264': {
       const [profile = 0, , level = 0] = Buffer.from(codecString.split('.')[1] ?? '', 'hex');

@@ -43,6 +43,11 @@ export interface VideoTrack {
   readonly declaredFrameRate: number | undefined;
   /** The dynamic range that the bitstream states. Undefined when it states none. */
   readonly videoRange: VideoRange | undefined;
+  /**
+   * The depth of B-frames that the bitstream states: the most frames that a decoder keeps because a later one is shown first. Undefined when
+   * it states none. AV1 has no such statement.
+   */
+  readonly reorderedFrames: number | undefined;
 }
 
 /** An audio track. */

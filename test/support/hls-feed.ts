@@ -42,6 +42,7 @@ export function videoTrack(changes: Partial<VideoTrack> = {}): VideoTrack {
     codedHeight: 720,
     declaredFrameRate: undefined,
     videoRange: undefined,
+    reorderedFrames: undefined,
     ...changes,
   };
 }

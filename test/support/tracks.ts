@@ -20,6 +20,7 @@ export const VIDEO_TRACK: VideoTrack = {
   codedHeight: 720,
   declaredFrameRate: undefined,
   videoRange: undefined,
+  reorderedFrames: undefined,
 };
 
 /** A 48 kHz stereo AAC track. */

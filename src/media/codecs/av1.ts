@@ -43,6 +43,7 @@ export function parseAv1Config(config: Uint8Array): VideoTrack {
     codedHeight: height,
     declaredFrameRate: sequence.frameRate,
     videoRange: videoRangeOf(sequence.colour),
+    reorderedFrames: undefined,
   };
 }
 

@@ -90,10 +90,32 @@ function scalingList(scales: readonly number[], size: number): string[] {
   return bits;
 }
 
+const optional = (bits: string | undefined) => (bits === undefined ? '0' : `1${bits}`);
+
 /** A VUI through its timing. */
 function vui(parts: { aspect?: string; colour?: string; timing?: string }): string {
-  const optional = (bits: string | undefined) => (bits === undefined ? '0' : `1${bits}`);
   return `1${optional(parts.aspect)}${optional('1')}${optional(parts.colour)}${optional(ue(0) + ue(1))}${optional(parts.timing)}`;
+}
+
+/** A hypothetical decoder with this number of buffers (§E.1.2). */
+function hypotheticalDecoder(buffers: number): string {
+  return ue(buffers - 1) + u(8, 0x35) + (ue(7811) + ue(62_500) + flag(true)).repeat(buffers) + u(20, 0xbde98);
+}
+
+interface Ending {
+  readonly nal?: number;
+  readonly vcl?: number;
+  readonly reordered: number;
+  readonly stored: number;
+}
+
+/** A whole VUI that states how many frames are reordered and stored. */
+function endedVui({ nal, vcl, reordered, stored }: Ending): string {
+  const decoder = (buffers: number | undefined) =>
+    optional(buffers === undefined ? undefined : hypotheticalDecoder(buffers));
+  const lowDelay = nal === undefined && vcl === undefined ? '' : flag(false);
+  const restriction = flag(true) + [2, 1, 11, 11, reordered, stored].map(ue).join('');
+  return vui({}) + decoder(nal) + decoder(vcl) + lowDelay + flag(true) + optional(restriction);
 }
 
 const invalid = { code: 'invalid_codec_config' };
@@ -177,6 +199,45 @@ describe('an SPS', () => {
     assert.equal(rateOf(1, 0), undefined);
     assert.equal(rateOf(0, 0), undefined);
     assert.equal(rateOf(1, 180_000), undefined);
+  });
+
+  it('states how many frames are reordered, after hypothetical decoders of every size', () => {
+    for (const ending of [
+      { reordered: 0, stored: 0 },
+      { reordered: 2, stored: 4 },
+      { reordered: 16, stored: 16 },
+      { nal: 1, reordered: 8, stored: 9 },
+      { vcl: 32, reordered: 5, stored: 5 },
+      { nal: 2, vcl: 3, reordered: 1, stored: 16 },
+    ]) {
+      assert.equal(parseH264Sps(sps({ vui: endedVui(ending) })).reorderedFrames, ending.reordered);
+    }
+  });
+
+  it('states no reordered frames without a VUI, without a restriction in it, and by numbers that the standard does not have', () => {
+    for (const none of [
+      NO_VUI_BITS,
+      vui({}) + '0000',
+      endedVui({ reordered: 5, stored: 4 }),
+      endedVui({ reordered: 17, stored: 17 }),
+      endedVui({ nal: 33, reordered: 5, stored: 5 }),
+    ]) {
+      assert.equal(parseH264Sps(sps({ vui: none })).reorderedFrames, undefined);
+    }
+  });
+
+  it('is accepted when it is truncated after the timing of its VUI, and then states no reordered frames', () => {
+    const aspect = u(8, 1);
+    const timing = u(32, 1) + u(32, 60) + flag(true);
+    const short = sps({ vui: vui({ aspect, timing }) });
+    const whole = sps({
+      vui: vui({ aspect, timing }) + endedVui({ nal: 1, reordered: 8, stored: 9 }).slice(vui({}).length),
+    });
+    assert.equal(parseH264Sps(whole).reorderedFrames, 8);
+    for (let length = short.length; length < whole.length - 2; length++) {
+      const read = parseH264Sps(whole.subarray(0, length));
+      assert.deepEqual([read.frameRate, read.reorderedFrames], [30, undefined], `of ${length} bytes`);
+    }
   });
 
   it('is refused when its frame has more samples or a longer side than level 5.2 allows, and at no other size', () => {

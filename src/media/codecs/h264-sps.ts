@@ -19,10 +19,19 @@ export interface H264Sps extends Usability {
   readonly codedHeight: number;
   /** Frames per second. Undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
+  /**
+   * The most frames that precede another one in decoding order and follow it in output order (max_num_reorder_frames). Undefined when the
+   * bitstream states none, or a number that the standard does not allow.
+   */
+  readonly reorderedFrames: number | undefined;
 }
 
 /** Profiles whose SPS states its chroma format and bit depth (§7.3.2.1.1). */
 const HIGH_PROFILES = new Set([44, 83, 86, 100, 110, 118, 122, 128, 134, 135, 138, 139, 244]);
+
+/** Limits of the standard: of a hypothetical decoder's buffers (§E.2.2), and of the frames that a decoder stores (§A.3.1). */
+const MAX_CPB_COUNT = 32;
+const MAX_DPB_FRAMES = 16;
 
 /**
  * Reads a sequence parameter set.
@@ -107,19 +116,64 @@ function readSize(reader: BitReader, chroma: Chroma): Pick<H264Sps, 'codedWidth'
   return { codedWidth, codedHeight };
 }
 
-type Vui = Usability & Pick<H264Sps, 'frameRate'>;
+type Vui = Usability & Pick<H264Sps, 'frameRate' | 'reorderedFrames'>;
 
-const NO_VUI: Vui = { sampleAspectRatio: undefined, colour: undefined, frameRate: undefined };
+const NO_VUI: Vui = {
+  sampleAspectRatio: undefined,
+  colour: undefined,
+  frameRate: undefined,
+  reorderedFrames: undefined,
+};
 
-/** Reads the video usability information through its timing (§E.1.1). What follows concerns decoders only. */
+/** Reads the video usability information (§E.1.1). */
 function readVui(reader: BitReader): Vui {
   const usability = readUsability(reader);
-  const frameRate = reader.flag() ? readFrameRate(reader) : undefined;
-  return { ...usability, frameRate };
+  const hasTiming = reader.flag();
+  const frameRate = hasTiming ? readFrameRate(reader) : undefined;
+  return { ...usability, frameRate, reorderedFrames: statedReordering(reader, hasTiming) };
 }
 
 function readFrameRate(reader: BitReader): number | undefined {
   const unitsInTick = reader.bits(32);
   const timeScale = reader.bits(32);
   return believableRate(timeScale / (2 * unitsInTick)); // a tick is the duration of a field (§E.2.1)
+}
+
+/** Reads what follows the frame rate. Decoders tolerate a VUI that is truncated here, so the SPS is accepted, and nothing counts as stated. */
+function statedReordering(reader: BitReader, hasTiming: boolean): number | undefined {
+  try {
+    if (hasTiming) reader.skip(1); // fixed_frame_rate_flag
+    return readReordering(reader);
+  } catch (error) {
+    if (error instanceof InvalidCodecConfigError) return undefined;
+    throw error;
+  }
+}
+
+function readReordering(reader: BitReader): number | undefined {
+  const nal = reader.flag(); // nal_hrd_parameters_present_flag
+  if (nal) skipHypotheticalDecoder(reader);
+  const vcl = reader.flag(); // vcl_hrd_parameters_present_flag
+  if (vcl) skipHypotheticalDecoder(reader);
+  if (nal || vcl) reader.skip(1); // low_delay_hrd_flag
+  reader.skip(1); // pic_struct_present_flag
+  if (!reader.flag()) return undefined; // bitstream_restriction_flag
+  reader.skip(1); // motion_vectors_over_pic_boundaries_flag
+  for (let field = 0; field < 4; field++) reader.ue(); // sizes of pictures, macroblocks and motion vectors
+  const reordered = reader.ue();
+  const stored = reader.ue(); // max_dec_frame_buffering
+  return reordered <= stored && stored <= MAX_DPB_FRAMES ? reordered : undefined;
+}
+
+/** Skips hrd_parameters() (§E.1.2). */
+function skipHypotheticalDecoder(reader: BitReader): void {
+  const count = reader.ue() + 1;
+  if (count > MAX_CPB_COUNT) throw new InvalidCodecConfigError(`The SPS states ${count} coded picture buffers.`);
+  reader.skip(8); // bit_rate_scale, cpb_size_scale
+  for (let buffer = 0; buffer < count; buffer++) {
+    reader.ue(); // bit_rate_value_minus1
+    reader.ue(); // cpb_size_value_minus1
+    reader.skip(1); // cbr_flag
+  }
+  reader.skip(20); // lengths of delays and of time offsets
 }

@@ -201,6 +201,27 @@ function changed(config: Uint8Array, changes: Readonly<Record<number, number>>):
   return copy;
 }
 
+/** Recorded `avcC` bodies of x264 164, 320x180, and the depth of B-frames that ffprobe reports (`has_b_frames`). */
+const REORDERED: readonly (readonly [settings: string, avcC: string, depth: number])[] = [
+  [
+    '-bf 8 -b_strategy 0',
+    '0164000dffe1001a6764000dacc8505067e7c044000003000400000300f03c50a65801000668ebe3cb22c0fdf8f800',
+    2,
+  ],
+  [
+    '-bf 8 -b_strategy 0 -x264-params nal-hrd=cbr',
+    '0164000dffe100246764000dacc8505067e7c044000003000400000300f1808007a10001e84e4c30078a14cb01000568ebecb22cfdf8f800',
+    2,
+  ],
+  ['-bf 0', '0164000dffe100186764000dacb202833f3e0220000003002000000781e2854901000668ebc3cb22c0fdf8f800', 0],
+];
+
+for (const [settings, avcC, depth] of REORDERED) {
+  it(`an avcC record of x264 with ${settings} states a depth of ${depth} B-frames, as ffprobe reads it`, () => {
+    assert.equal(parseAvcConfig(bytes(avcC)).reorderedFrames, depth);
+  });
+}
+
 describe('the avcC record of', () => {
   for (const [encoder, avcC, codecString, codedSize, displayWidth, frameRate] of RECORDED) {
     it(`${encoder} is read as ffprobe reads it`, () => {

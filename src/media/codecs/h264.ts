@@ -46,6 +46,7 @@ export function parseAvcConfig(config: Uint8Array): VideoTrack {
     codedHeight,
     declaredFrameRate: sps.frameRate,
     videoRange: videoRangeOf(sps.colour),
+    reorderedFrames: sps.reorderedFrames,
   };
 }
 

@@ -28,6 +28,11 @@ export interface H265Sps extends Usability {
   readonly codedHeight: number;
   /** Frames per second. Undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
+  /**
+   * The most pictures that precede another one in decoding order and follow it in output order (sps_max_num_reorder_pics). Undefined when
+   * the bitstream states a number that the standard does not allow.
+   */
+  readonly reorderedFrames: number | undefined;
 }
 
 const NAL_SPS = 33;
@@ -58,14 +63,25 @@ export function parseH265Sps(nal: Uint8Array): H265Sps {
   const pictureOrderBits = reader.ue() + 4;
   if (pictureOrderBits > 16)
     throw new InvalidCodecConfigError('The SPS states picture order counts of more than 16 bits.');
-  const describedLayers = reader.flag() ? subLayers + 1 : 1;
-  for (let layer = 0; layer < 3 * describedLayers; layer++) reader.ue(); // buffering, reordering, latency
+  const reorderedFrames = readReordering(reader, subLayers);
   skipCodingTools(reader);
   skipReferencePictureSets(reader);
   skipLongTermPictures(reader, pictureOrderBits);
   reader.skip(2); // sps_temporal_mvp_enabled_flag, strong_intra_smoothing_enabled_flag
   const vui = reader.flag() ? readVui(reader) : NO_VUI;
-  return { profile, ...size, ...vui };
+  return { profile, ...size, ...vui, reorderedFrames };
+}
+
+/** Returns how many pictures are reordered when all sub-layers are decoded. Only the last entry states it: those before it are of fewer sub-layers. */
+function readReordering(reader: BitReader, subLayers: number): number | undefined {
+  const entries = reader.flag() ? subLayers + 1 : 1; // sps_sub_layer_ordering_info_present_flag
+  let [stored, reordered] = [0, 0];
+  for (let entry = 0; entry < entries; entry++) {
+    stored = reader.ue(); // sps_max_dec_pic_buffering_minus1
+    reordered = reader.ue();
+    reader.ue(); // sps_max_latency_increase_plus1
+  }
+  return reordered <= stored && stored < MAX_REFERENCES ? reordered : undefined;
 }
 
 function readProfileTierLevel(reader: BitReader, subLayers: number): ProfileTierLevel {

@@ -157,6 +157,32 @@ describe('an hvcC record of', () => {
   });
 });
 
+/** x265 with `-bf 8` and `temporal-layers=1`, whose SPS states a depth of B-frames for each of its two sub-layers: 2 and 2. */
+const TWO_LAYERS =
+  '0101600000009000000000003cf000fcfdf8f800001303a00001001d40010c02ffff01600000030090000003000003003c0000958a2b140480a10001002f42010201600000030090000003000003003c0000a00a080b9f7965628ac549265780b4040000030004000003007820a2000100074401c172b46240';
+
+describe('the depth of B-frames', () => {
+  const depthOf = (hvcC: string) => parseHevcConfig(bytes(hvcC)).reorderedFrames;
+
+  it('is what ffprobe reads of x265 with `-bf 8` and with `-bf 0`', () => {
+    const withoutB =
+      '0101600000009000000000003cf000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003003c928090a10001002942010101600000030090000003000003003ca00a080b9f7964a924caf0168080000003008000000f04a2000100074401c172b46240';
+    assert.deepEqual([depthOf(TWO_LAYERS), depthOf(withoutB)], [2, 0]);
+  });
+
+  it('is that of the highest sub-layer', () => {
+    const lowerOne = TWO_LAYERS.replace('7965628ac5', '7965428ac5'); // the lower sub-layer states 1
+    assert.notEqual(lowerOne, TWO_LAYERS);
+    assert.equal(depthOf(lowerOne), 2);
+  });
+
+  it('is not believed when it is larger than the number of pictures that are stored', () => {
+    const fourOfTwo = TWO_LAYERS.replace('65628ac549', '6562994549');
+    assert.notEqual(fourOfTwo, TWO_LAYERS);
+    assert.equal(depthOf(fourOfTwo), undefined);
+  });
+});
+
 describe('the hvc1 sample entry', () => {
   const entryOf = (hvcC: string) => Buffer.from(serialize(hevcSampleEntry(parseHevcConfig(bytes(hvcC)))));
 

@@ -47,6 +47,7 @@ export function parseHevcConfig(config: Uint8Array): VideoTrack {
     codedHeight: sps.codedHeight,
     declaredFrameRate: sps.frameRate,
     videoRange: videoRangeOf(sps.colour),
+    reorderedFrames: sps.reorderedFrames,
   };
 }
 

@@ -14,10 +14,10 @@ const ADVICE: Readonly<Partial<Record<WarningCode, Advice>>> = {
     other: 'Set the keyframe interval (also called GOP size) of the encoder to 2 seconds.',
   },
   source_not_widely_playable: {
-    obs: 'OBS: Settings → Advanced → Color Format: NV12; and Settings → Output → Profile: high.',
-    ffmpeg: 'ffmpeg: add -pix_fmt yuv420p -profile:v high.',
-    gstreamer: 'GStreamer: put video/x-raw,format=I420 before the encoder.',
-    other: 'Set the encoder to 8-bit 4:2:0 and the profile High or lower.',
+    obs: 'OBS: Settings → Advanced → Color Format: NV12; and Settings → Output → Profile: high, B-Frames: 2.',
+    ffmpeg: 'ffmpeg: add -pix_fmt yuv420p -profile:v high -bf 2.',
+    gstreamer: 'GStreamer: put video/x-raw,format=I420 before the encoder, and set bframes=2 on x264enc.',
+    other: 'Set the encoder to 8-bit 4:2:0, the profile High or lower, and at most 4 B-frames.',
   },
   timestamps_jumped: {
     ffmpeg:
