@@ -6,6 +6,7 @@ import type { App } from '#app.ts';
 import { type Config, configFromEnvironment } from '#config.ts';
 import { CertificateError } from '#lib/certificate.ts';
 import { systemClock } from '#lib/clock.ts';
+import { afterRunning } from '#lib/limit-in-ticks.ts';
 import { version } from '#lib/version.ts';
 import { BucketSettingsError } from '#objects/engines.ts';
 import { openStore } from '#store/open-store.ts';
@@ -22,7 +23,7 @@ import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** The longest drain. After it the process exits. */
+/** The longest drain, not counting the time in which the process stands still. After it the process exits. */
 const DRAIN_LIMIT_MS = 4500;
 /** How long after the start the heap is tuned, which blocks the server for about 100 ms. Its first client has been answered by then. */
 const TUNE_AFTER_MS = 1000;
@@ -54,14 +55,14 @@ ${settingsHelp()}`,
     let isReady = false;
     /** Ends the process in time, whatever holds up its start or its drain. */
     const limitTime = () => {
-      setTimeout(() => {
+      afterRunning(DRAIN_LIMIT_MS, () => {
         if (!isReady) {
           logger.info({}, 'stopped before the server was ready');
           process.exit(EXIT.ok);
         }
         logger.error({ limitMs: DRAIN_LIMIT_MS }, 'the drain took too long; the process exits before it is complete');
         process.exit(EXIT.failed);
-      }, DRAIN_LIMIT_MS).unref();
+      }).unref();
     };
     void stopped.then(limitTime);
 

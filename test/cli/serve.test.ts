@@ -195,6 +195,17 @@ test('closing the terminal stops the server with a drain', async (t) => {
   assert.match(stdout, /"reason":"SIGHUP"/);
 });
 
+test('a server that stands still during its drain completes the drain afterwards', async (t) => {
+  const standstill = new URL('./standstill-at-sigterm.ts', import.meta.url).href;
+  const { child, finished } = await serve(t, {
+    command: [process.execPath, '--import', standstill, LAUNCHER, 'serve'],
+    settings: { DATA_DIR: await dataFolder(t) },
+  });
+  child.kill('SIGTERM');
+  const { code, stdout } = await finished;
+  assert.equal(code, 0, stdout);
+});
+
 test('a signal ends a server that cannot start, because its database does not answer', async (t) => {
   const database = createServer().listen(0, '127.0.0.1');
   t.after(() => database.close());

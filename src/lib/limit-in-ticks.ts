@@ -1,0 +1,25 @@
+/**
+ * Time limits that do not pass while their own process stands still.
+ *
+ * After a standstill, Node runs timers before it reads anything. A plain timer would find its limit exceeded before the process had the
+ * chance to do what it was given the time for.
+ */
+
+/** The number of ticks of a limit. A standstill, however long it is, costs one of them. */
+const TICKS = 15;
+
+/**
+ * Calls a function once, after a time in which this process was running.
+ * @param limitMs the time; a standstill counts as at most a fifteenth of it
+ * @returns the timer, which must be cleared when the limit no longer applies
+ */
+export function afterRunning(limitMs: number, late: () => void): NodeJS.Timeout {
+  let ticksLeft = TICKS;
+  const timer = setInterval(() => {
+    ticksLeft -= 1;
+    if (ticksLeft > 0) return;
+    clearInterval(timer);
+    late();
+  }, limitMs / TICKS);
+  return timer;
+}
