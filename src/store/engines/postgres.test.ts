@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -278,6 +280,28 @@ describe('announcements', () => {
     assert.deepEqual(heard, { one: all, other: all });
   });
 
+  it('are received after a start during which this process was held up for as long as a later connection may take', async () => {
+    const proxy = await startTcpProxy(server.port);
+    try {
+      let isHeldUp = false;
+      using _ = proxy.onRequest((bytes) => {
+        if (isHeldUp || !bytes.includes('listen millrace')) return;
+        isHeldUp = true;
+        // A later connection has three seconds.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 3500);
+      });
+      const url = Object.assign(new URL(await server.newDatabase(emptyStore)), { port: String(proxy.port) }).href;
+      await using engine = await openPostgres(await optionsOf({ databaseUrl: new Secret(url) }));
+      assert.ok(isHeldUp);
+      const heard: (string | undefined)[] = [];
+      using _listening = engine.listen((announcement) => heard.push(announcement));
+      await engine.write([], ['it']);
+      await waitFor(() => heard.includes('it'), { what: 'the announcement' });
+    } finally {
+      proxy.close();
+    }
+  });
+
   it('are not delivered to a disposed listener', async () => {
     await using engine = await opened();
     const heard: (string | undefined)[] = [];
@@ -408,6 +432,42 @@ describe('a new connection', () => {
 });
 
 describe('a lane', () => {
+  it('does not time out a call whose answer came while this process was held up', async () => {
+    const url = await server.newDatabase();
+    const timeoutMs = 3000;
+    const lane = new Lane({
+      role: 'test',
+      target: targetOf(new Secret(url)),
+      connections: 1,
+      clock: systemClock,
+      logger: silentLogger,
+      timeoutMs,
+      maxPending: 1,
+      closeTimeoutMs: 1000,
+    });
+    const answering = createServer().listen(0, '127.0.0.1');
+    await once(answering, 'listening');
+    const near = connect((answering.address() as AddressInfo).port, '127.0.0.1');
+    const [[far]] = (await Promise.all([once(answering, 'connection'), once(near, 'connect')])) as [[Socket], unknown];
+    try {
+      // The connection is made before, so that nothing of the time limit is used up.
+      await waitFor(() => lane.run((client) => client.query('select 1')).then(Boolean, () => false), {
+        what: 'a call',
+      });
+      const answered = await lane.run(async () => {
+        far.write('the answer');
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, timeoutMs + 100);
+        const [answer] = (await once(near, 'data')) as [Buffer];
+        return answer.toString();
+      });
+      assert.equal(answered, 'the answer');
+    } finally {
+      near.destroy();
+      answering.close();
+      await lane.close();
+    }
+  });
+
   it('lets calls wait for its working connections while the server is still busy with an abandoned one', async () => {
     const url = await server.newDatabase();
     const lane = new Lane({

@@ -108,7 +108,9 @@ export class Lane {
     // The promise may reject when nobody waits for it any more.
     aborted.catch(() => {});
     this.#pending.add(reject);
-    const timer = setTimeout(() => reject(new Away(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    // Node runs timers first, and the answer may have come while this process was held up. It is read before the call is rejected.
+    const expire = () => setImmediate(() => reject(new Away(`no answer within ${timeoutMs} ms`)));
+    const timer = setTimeout(expire, timeoutMs);
     try {
       const result = await this.#tried(work, aborted);
       this.#outages.succeeded();

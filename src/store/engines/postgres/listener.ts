@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { Backoff } from '#lib/backoff.ts';
 import type { Clock } from '#lib/clock.ts';
+import { within } from '#lib/within.ts';
 import { type AnnouncementListener, Listeners } from '#store/listeners.ts';
 import { OutageLog } from '#store/outage-log.ts';
 import type { Logger } from '#telemetry/logger.ts';
@@ -14,9 +15,11 @@ import { setUp } from './session.ts';
 import type { Target } from './target.ts';
 import { CHANNEL } from './transaction.ts';
 
-/** How often the connection is checked, and how long it may take to answer. */
+/** How often the connection is checked, and how long it may take to answer. A new connection has as long for each of its steps. */
 const CHECK_EVERY_MS = 4000;
 const ANSWER_WITHIN_MS = 3000;
+/** How long each step of the first connection may take. The process does not start without it, and it is not tried again. */
+const FIRST_WITHIN_MS = 20_000;
 
 /** The options of a listener. */
 export interface ListenerOptions {
@@ -48,7 +51,7 @@ export class Listener implements AsyncDisposable {
    * @throws an error of `pg` when it cannot connect; the listener is then not started
    */
   async start(): Promise<void> {
-    const client = await this.#connect();
+    const client = await this.#connect(FIRST_WITHIN_MS);
     this.#running = this.#run(client);
   }
 
@@ -85,11 +88,11 @@ export class Listener implements AsyncDisposable {
   }
 
   /** Makes a connection that receives announcements. */
-  async #connect(): Promise<Client> {
+  async #connect(stepWithinMs = ANSWER_WITHIN_MS): Promise<Client> {
     const client = new Client({
       ...this.#options.target.options(),
-      connectionTimeoutMillis: ANSWER_WITHIN_MS,
-      query_timeout: ANSWER_WITHIN_MS,
+      connectionTimeoutMillis: stepWithinMs,
+      query_timeout: stepWithinMs,
     });
     // Calls that wait on the connection get the error. Without a waiting call, the next check finds the broken connection.
     client.on('error', () => {});
@@ -98,7 +101,7 @@ export class Listener implements AsyncDisposable {
     client.once('end', () => this.#closing.signal.removeEventListener('abort', close));
     try {
       await client.connect();
-      await setUp(client, ANSWER_WITHIN_MS);
+      await setUp(client, stepWithinMs);
       if (this.#options.holdsSchema) await shareSchema(client);
       client.on('notification', ({ payload }) => this.#tell(payload));
       await client.query(`listen ${CHANNEL}`);
@@ -119,7 +122,9 @@ export class Listener implements AsyncDisposable {
       await sleep(CHECK_EVERY_MS, undefined, { signal: broken.signal }).catch(() => {
         throw new Away('the connection for announcements ended');
       });
-      await client.query('select 1');
+      if (!(await within(ANSWER_WITHIN_MS, client.query('select 1')))) {
+        throw new Away(`the connection for announcements did not answer within ${ANSWER_WITHIN_MS} ms`);
+      }
       this.#outages.succeeded();
     }
   }
