@@ -4,18 +4,19 @@
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { type ClientHttp2Session, connect } from 'node:http2';
+import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { buffer } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
-import { fixtureTags } from '../support/flv-file.ts';
+import { type MediaPlaylist, readMediaPlaylist } from '../support/hls-playlist.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { LONG_HOLDS, PATIENT } from './cluster-nodes.ts';
-import { AFTER_HEAD_START_MS, broadcast, giveHeadStart } from './cuts.ts';
+import { broadcast } from './cuts.ts';
+import { holdRequests } from './held-requests.ts';
 import { get, nextDirectives } from './viewer.ts';
 
 const parts = new AsyncDisposableStack();
@@ -52,10 +53,9 @@ describe('nodes in TLS', () => {
     await using live = await broadcast(one, other);
     using session = connectTo(other);
     const { pathname: path, search } = new URL(live.playlistUrl);
-    const read = await giveHeadStart(live);
     const playlist = await ask(session, `${path}${search}`);
     assert.equal(playlist.status, 200);
-    const { map, parts: made } = read.segments[0]!;
+    const { map, parts: made } = readMediaPlaylist(playlist.body.toString()).segments[0]!;
     for (const uri of [map!, made[0]!.uri!]) {
       const { pathname } = new URL(uri, live.playlistUrl);
       const direct = await get(`${one.url}${pathname}`);
@@ -64,16 +64,25 @@ describe('nodes in TLS', () => {
       const part = await ask(session, pathname, { range: 'bytes=1-4' });
       assert.deepEqual([part.status, part.body], [206, direct.body.subarray(1, 5)]);
     }
-    const next = `${path}?${nextDirectives(read)}`;
-    const left = session.request({ ':path': next });
-    const waiting = Array.from({ length: 50 }, () => ask(session, next));
-    await heldAt(other, 51);
-    await heldAt(one, 1);
-    left.close(8);
-    await heldAt(other, 50);
-    await heldAt(one, 1);
-    live.client.tags(fixtureTags(), AFTER_HEAD_START_MS);
-    const answers = await Promise.all(waiting);
+    // One of the viewers leaves. They begin again if they are answered before.
+    const waiting = await waitFor(
+      async () => {
+        let leave = () => {};
+        const askNext = (newest: MediaPlaylist) => {
+          const next = `${path}?${nextDirectives(newest)}`;
+          const left = session.request({ ':path': next });
+          leave = () => left.close(constants.NGHTTP2_CANCEL);
+          return Array.from({ length: 50 }, () => ask(session, next));
+        };
+        const holds = (count: number) => async () => (await isHeldAt(other, count)) && (await isHeldAt(one, 1));
+        const held = await holdRequests(live, askNext, holds(51));
+        leave();
+        return (await held.until(holds(50), 'the viewer to have left')) && held;
+      },
+      { what: 'viewers who wait for longer than one who leaves' },
+    );
+    live.sendMore();
+    const answers = await waiting.answers;
     assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]));
     assert.equal(new Set(answers.map(({ body }) => body.toString())).size, 1);
   });
@@ -104,7 +113,7 @@ describe('an address that leads elsewhere', () => {
         Promise.all(Array.from({ length: 20 }, () => get(live.playlistUrl.replace(owner().url, one.url))));
       await waitFor(async () => (await answers()).every(({ status }) => status === expected), { what: 'a refusal' });
       assert.equal((await get(live.playlistUrl)).status, 200);
-      await heldAt(one, 0);
+      await waitFor(() => isHeldAt(one, 0), { what: 'no held request' });
     });
   }
 });
@@ -121,10 +130,7 @@ async function ask(session: ClientHttp2Session, path: string, headers: Record<st
   return { status: Number(values[':status']), body };
 }
 
-/** Waits until a server holds a number of requests. */
-async function heldAt(server: ServerProcess, count: number): Promise<void> {
-  const held = new RegExp(`^millrace_held_requests_count ${count}$`, 'm');
-  await waitFor(async () => held.test((await get(server.metricsUrl)).body.toString()), {
-    what: `${count} held requests`,
-  });
+/** Whether a server holds a number of requests. */
+async function isHeldAt({ metricsUrl }: ServerProcess, count: number): Promise<boolean> {
+  return new RegExp(`^millrace_held_requests_count ${count}$`, 'm').test((await get(metricsUrl)).body.toString());
 }
