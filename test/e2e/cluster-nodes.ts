@@ -19,6 +19,9 @@ export const PATIENT = {
   MILLRACE_RTMP_IDLE_TIMEOUT_S: '600',
 };
 
+/** A pause between two renewals of a lease after which others may notice that it has run out, which takes six seconds. */
+const MISSED_MS = 5000;
+
 /** Records each transaction that renews a lease, with its time by the clock of the machine. */
 const RECORD_BEATS = `
   create table beats (transaction xid8 primary key, url text not null, at bigint not null);
@@ -78,6 +81,22 @@ export async function beatsBetween(
   [from, to]: readonly [number, number],
 ): Promise<number> {
   return (await query(`select 1 from beats where url = '${server.url}' and at > ${from} and at <= ${to}`)).length;
+}
+
+/**
+ * Whether a server did not renew its lease, between two times by the clock of the machine, for so long that others may have taken it for
+ * dead: the machine stood still.
+ */
+export async function stoodStill(
+  { query }: ProxiedNodes,
+  { server }: ProxiedNode,
+  [from, to]: readonly [number, number],
+): Promise<boolean> {
+  const beats = await query(
+    `select at::float8 from beats where url = '${server.url}' and at > ${from} and at <= ${to} order by at`,
+  );
+  const times = [from, ...beats.map(({ at }) => Number(at)), to];
+  return times.some((time, index) => index > 0 && time - times[index - 1]! > MISSED_MS);
 }
 
 /** Interrupts the connection on which a server receives announcements, without closing it at either side. */
