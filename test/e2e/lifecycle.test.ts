@@ -11,6 +11,7 @@ import { ApiClient, type CreatedStream, type StreamObject } from '../support/api
 import { startFfmpeg } from '../support/ffmpeg.ts';
 import { fixtureTags } from '../support/flv-file.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
+import { publishLoop } from '../support/looped-publisher.ts';
 import { PublishRefusedError, startPublisher } from '../support/publisher.ts';
 import { RtmpClient, RtmpRefusedError } from '../support/rtmp-client.ts';
 import { CHEAP, type ServerProcess, startServerProcess } from '../support/server.ts';
@@ -113,16 +114,18 @@ describe('a stream', { concurrency: true }, () => {
     const { streamKey: _key, ...withoutKey } = stream;
     const ids: string[] = [];
     for (const _ of [1, 2]) {
-      await using client = await RtmpClient.publish(server.rtmpPort, stream.streamKey);
-      client.tags(fixtureTags());
+      await using publisher = await publishLoop(server.rtmpPort, stream.streamKey);
       await waitFor(() => activeStream(stream), { what: 'the stream to be active' });
       const id = await waitFor(() => sessionIds(stream).find((each) => !ids.includes(each)), { what: 'a session' });
       ids.push(id);
       // The log has it before the store.
       const isStored = async () => (await server.api.request('GET', `/stream/${id}`)).status === 200;
       await waitFor(isStored, { what: 'the session to be stored' });
-      const { health, ingestRate, outgoingRate, ...session } = await server.api.getStream(id);
-      assert.ok(health !== undefined && ingestRate !== undefined && outgoingRate !== undefined);
+      const measured = async () => {
+        const { health, ingestRate, outgoingRate, ...others } = await server.api.getStream(id);
+        return health !== undefined && ingestRate !== undefined && outgoingRate !== undefined && others;
+      };
+      const session = await waitFor(measured, { what: 'health and rates' });
       assert.deepEqual(
         { ...session, createdAt: 0, lastSeen: 0 },
         {
@@ -136,7 +139,7 @@ describe('a stream', { concurrency: true }, () => {
           lastSeen: 0,
         },
       );
-      client.unpublish(stream.streamKey);
+      await publisher.stop();
       await waitFor(async () => !(await server.api.getStream(id)).isActive, { what: 'its end' });
     }
     const listed = (await (await server.api.request('GET', '/stream?limit=1000')).json()) as StreamObject[];
