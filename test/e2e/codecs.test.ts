@@ -27,7 +27,7 @@ import {
   variantsOf,
   withoutRepeats,
 } from './judge.ts';
-import { assertContinuous, firstFrameSince, framesFrom, readFrames, withoutRepeatedFrames } from './seen-frames.ts';
+import { firstFrameSince, readFrames, untilSmooth, withoutRepeatedFrames } from './seen-frames.ts';
 import { publishWatched, startSteppedViewer } from './stepped-watch.ts';
 import { variantsListed, type Watched } from './viewer.ts';
 
@@ -189,8 +189,12 @@ describe('in Chromium', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
       await page.goto(`${server.url}/play/${stream.playbackId}`);
       await readFrames(page);
       const first = await firstFrameSince(page, publisher.startedAtMs, 30_000);
-      const frames = await framesFrom(page, first.counter, 4 * FPS);
-      assertContinuous(level === 'source' ? frames : withoutRepeatedFrames(frames), FPS);
+      await untilSmooth(page, {
+        fromS: first.mediaS,
+        forS: 4,
+        framesPerSecond: FPS,
+        ...(level !== 'source' && { judged: withoutRepeatedFrames }),
+      });
       assert.equal(await page.evaluate('document.documentElement.dataset.level'), level);
       const decoded: { audio: number } = await page.evaluate(
         `({ audio: document.querySelector('video').webkitAudioDecodedByteCount })`,

@@ -71,12 +71,15 @@ export async function untilSmooth(
     forS,
     framesPerSecond,
     mostBehindMs = Number.POSITIVE_INFINITY,
+    judged = (frames) => frames,
   }: {
     /** Frames from this media time on. */
     readonly fromS: number;
     readonly forS: number;
     readonly framesPerSecond: number;
     readonly mostBehindMs?: number;
+    /** Selects the frames that are judged; all by default. */
+    readonly judged?: (frames: readonly SeenFrame[]) => readonly SeenFrame[];
   },
 ): Promise<void> {
   let fault: unknown;
@@ -92,7 +95,7 @@ export async function untilSmooth(
     // The first frame that is left may begin a little later.
     if (shownS < forS - 2 / framesPerSecond) return false;
     try {
-      assertContinuous(frames, framesPerSecond);
+      assertContinuous(judged(frames), framesPerSecond);
       const behind = frames.map(({ atMs, drawnAtMs }) => atMs - drawnAtMs).sort((a, b) => a - b);
       const p95 = behind[Math.floor(behind.length * 0.95)]!;
       assert.ok(p95 < mostBehindMs, `${p95} ms behind`);

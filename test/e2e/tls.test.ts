@@ -22,7 +22,7 @@ import { type Publisher, startPublisher } from '../support/publisher.ts';
 import { type ServerProcess, startServerProcess } from '../support/server.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { NEEDS_NGINX, startDeployedNginx } from './nginx.ts';
-import { assertContinuous, firstFrameSince, framesFrom, readFrames } from './seen-frames.ts';
+import { firstFrameSince, readFrames, untilSmooth } from './seen-frames.ts';
 import { mediaPlaylistUris, nextDirectives } from './viewer.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
@@ -305,8 +305,7 @@ async function plays(base: string, hosts: readonly string[], played = stream): P
   await page.goto(`${base}/play/${played.playbackId}`);
   await readFrames(page);
   const start = await firstFrameSince(page, since - 10_000, 120_000);
-  const frames = await framesFrom(page, start.counter + FPS, 3 * FPS);
-  assertContinuous(frames, FPS);
+  await untilSmooth(page, { fromS: start.mediaS + 1, forS: 3, framesPerSecond: FPS });
   // Only requests with an answer count, because a player also aborts requests.
   const versions = await page.evaluate(
     `[...new Set(performance.getEntriesByType('resource').filter((entry) => entry.responseStatus > 0).map((entry) => entry.nextHopProtocol))]`,
