@@ -80,28 +80,45 @@ function whileSteady<Edge>(edgeOf: (of: MediaPlaylist) => Edge, ask: (edge: Edge
   return waitFor(asked, { what: 'an answer while the playlist stays as it is' });
 }
 
+/**
+ * Makes a request that depends on a playlist with a complete segment, and repeats it with a newer playlist when that one had aged before the
+ * answer came: playlists list parts only for a while, and may not be stored when they are requested by the directives of an old one.
+ */
+function whileNew<Answered>(ask: (now: MediaPlaylist) => Promise<Answered>): Promise<Answered> {
+  const asked = async () => {
+    const now = await grownPlaylist();
+    const answer = await ask(now);
+    return growingSegment(await playlist()) < growingSegment(now) + 2 && { answer };
+  };
+  return waitFor(asked, { what: 'an answer while the playlist is new' }).then(({ answer }) => answer);
+}
+
+const lastComplete = ({ segments }: MediaPlaylist) => segments.findLast(({ uri }) => uri !== undefined)!;
+
 const header = ({ headers }: Answer, name: string): string | null => headers.get(name);
 
 test('every kind of answer says how long caches may keep it, and may be read by players of any site', async () => {
-  const now = await grownPlaylist();
-  const last = now.segments.findLast(({ uri }) => uri !== undefined)!;
   const media = (uri: string) => new URL(uri, playlistUrl).href;
-  const kinds: readonly [what: string, url: string, status: number, cacheControl: string][] = [
-    ['the multivariant playlist', indexUrl, 200, HALF],
-    ['a playlist as it is now', playlistUrl, 200, HALF],
-    ['a playlist that was waited for', `${playlistUrl}?${nextDirectives(now)}`, 200, SIX],
-    ['a delta update', `${playlistUrl}?${nextDirectives(now)}&_HLS_skip=YES`, 200, SIX],
-    ['a segment', media(last.uri!), 200, MEDIA],
-    ['a part', media(last.parts[0]!.uri), 200, MEDIA],
-    ['an init segment', media(last.map!), 200, MEDIA],
-    ['a refused directive', `${playlistUrl}?_HLS_msn=${last.msn + 10}`, 400, NONE],
-    ['a part without its segment', `${playlistUrl}?_HLS_part=1`, 400, NONE],
-    ['a playlist that is none', playlistUrl.replace('source', 'nothing'), 404, NONE],
-    ['a segment that is none', media('source/999999.m4s'), 404, NONE],
-    ['a stream that is none', server.playlistUrl('0000000000000000'), 404, NONE],
-  ];
+  const kinds: readonly [what: string, url: string | ((now: MediaPlaylist) => string), number, cacheControl: string][] =
+    [
+      ['the multivariant playlist', indexUrl, 200, HALF],
+      ['a playlist as it is now', playlistUrl, 200, HALF],
+      ['a playlist that was waited for', (now) => `${playlistUrl}?${nextDirectives(now)}`, 200, SIX],
+      ['a delta update', (now) => `${playlistUrl}?${nextDirectives(now)}&_HLS_skip=YES`, 200, SIX],
+      ['a segment', (now) => media(lastComplete(now).uri!), 200, MEDIA],
+      ['a part', (now) => media(lastComplete(now).parts[0]!.uri), 200, MEDIA],
+      ['an init segment', (now) => media(lastComplete(now).map!), 200, MEDIA],
+      ['a refused directive', (now) => `${playlistUrl}?_HLS_msn=${lastComplete(now).msn + 10}`, 400, NONE],
+      ['a part without its segment', `${playlistUrl}?_HLS_part=1`, 400, NONE],
+      ['a playlist that is none', playlistUrl.replace('source', 'nothing'), 404, NONE],
+      ['a segment that is none', media('source/999999.m4s'), 404, NONE],
+      ['a stream that is none', server.playlistUrl('0000000000000000'), 404, NONE],
+    ];
   for (const [what, url, status, cacheControl] of kinds) {
-    const answer = await get(url, { headers: { origin: 'https://elsewhere.example' } });
+    const answer = await whileNew((now) => {
+      const headers = { origin: 'https://elsewhere.example' };
+      return get(typeof url === 'string' ? url : url(now), { headers });
+    });
     const seen = { status: answer.status, cacheControl: header(answer, 'cache-control') };
     assert.deepEqual(seen, { status, cacheControl }, what);
     assert.equal(header(answer, 'access-control-allow-origin'), '*', what);
@@ -109,10 +126,12 @@ test('every kind of answer says how long caches may keep it, and may be read by 
     assert.equal(header(answer, 'age'), null, what);
     assert.equal(header(answer, 'set-cookie'), null, what);
   }
-  const preflight = await get(media(last.uri!), {
-    method: 'OPTIONS',
-    headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' },
-  });
+  const preflight = await whileNew((now) =>
+    get(media(lastComplete(now).uri!), {
+      method: 'OPTIONS',
+      headers: { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' },
+    }),
+  );
   assert.equal(preflight.status, 204);
   assert.equal(header(preflight, 'access-control-allow-origin'), '*');
 });
@@ -167,9 +186,6 @@ test('media can be requested in ranges, and is not sent again when the viewer ha
 });
 
 test('directives are followed: existing media is answered at once, the next part is held, and too far ahead is refused', async () => {
-  const now = await grownPlaylist();
-  const complete = now.segments.filter(({ uri }) => uri !== undefined);
-  const last = complete.at(-1)!;
   const after = async (directives: string) => {
     const answer = await get(`${playlistUrl}?${directives}`);
     assert.equal(answer.status, 200, directives);
@@ -177,13 +193,21 @@ test('directives are followed: existing media is answered at once, the next part
   };
   const listed = (of: MediaPlaylist, msn: number) => of.segments.find((each) => each.msn === msn);
 
+  const now = await grownPlaylist();
   const past = await after('_HLS_msn=0&_HLS_part=0');
-  assert.ok(past.segments.length >= now.segments.length, 'one that is long gone gives the whole playlist');
-  const segment = await after(`_HLS_msn=${last.msn + 1}`);
-  assert.ok(listed(segment, last.msn + 1)?.uri !== undefined, 'without a part, the whole segment is waited for');
-  const beyondEnd = await after(`_HLS_msn=${last.msn + 1}&_HLS_part=${last.parts.length + 3}`);
+  assert.equal(past.skipped, 0, 'one that is long gone gives the whole playlist');
+  assert.ok(past.segments.at(-1)!.msn >= now.segments.at(-1)!.msn, 'one that is long gone gives the newest playlist');
+  const [segment, { msn }] = await whileNew(async (newest) => {
+    const last = lastComplete(newest);
+    return [await after(`_HLS_msn=${last.msn + 1}`), last] as const;
+  });
+  assert.ok(listed(segment, msn + 1)?.uri !== undefined, 'without a part, the whole segment is waited for');
+  const [beyondEnd, before] = await whileNew(async (newest) => {
+    const last = lastComplete(newest);
+    return [await after(`_HLS_msn=${last.msn}&_HLS_part=${last.parts.length + 3}`), last] as const;
+  });
   assert.ok(
-    (listed(beyondEnd, last.msn + 2)?.parts.length ?? 0) > 0,
+    (listed(beyondEnd, before.msn + 1)?.parts.length ?? 0) > 0,
     'a part behind the end is the next segment’s first',
   );
 
@@ -200,12 +224,12 @@ test('directives are followed: existing media is answered at once, the next part
 });
 
 test('a hinted part is held until it is complete, and is then the one in the playlist', async () => {
-  const before = await playlist();
-  const hinted = hintedPart(before);
-  const [part, next] = await Promise.all([
-    get(new URL(hinted, playlistUrl).href),
-    get(`${playlistUrl}?${nextDirectives(before)}`),
-  ]);
+  const [hinted, part, next] = await whileNew(async (now) => {
+    const uri = hintedPart(now);
+    const urls = [new URL(uri, playlistUrl).href, `${playlistUrl}?${nextDirectives(now)}`] as const;
+    const [ofPart, ofNext] = await Promise.all([get(urls[0]), get(urls[1])]);
+    return [uri, ofPart, ofNext] as const;
+  });
   assert.equal(part.status, 200);
   assert.equal(Number(header(part, 'content-length')), part.body.length);
   const named = readMediaPlaylist(next.body.toString()).segments.flatMap((segment) => segment.parts);
