@@ -39,15 +39,20 @@ interface AssetBody {
   readonly endTime: number;
 }
 
-/** Sends media like an encoder whose connection was slow: some seconds at once, and the rest in real time. */
-function send(client: RtmpClient, mediaS: number, done: () => void): void {
-  const startedAt = performance.now();
+/** Sends media like an encoder whose connection was slow: some seconds at once, and the rest in real time. Resolves when the first are sent. */
+async function send(client: RtmpClient, mediaS: number, done: () => void): Promise<void> {
   const tags = Array.from({ length: mediaS / 2 }, (_, round) =>
     fixtureTags().map((tag) => ({ ...tag, timestamp: tag.timestamp + 2000 * round })),
   ).flat();
+  const sendUntil = (untilMs: number) => {
+    while (tags[0] !== undefined && tags[0].timestamp <= untilMs) client.tag(tags.shift()!);
+  };
+  sendUntil(AHEAD_MS);
+  // The session's clock starts when the server reads the first of this media. Later media must not be further ahead of that clock.
+  await client.heard();
+  const startedAt = performance.now();
   const sending = setInterval(() => {
-    const until = performance.now() - startedAt + AHEAD_MS;
-    while (tags[0] !== undefined && tags[0].timestamp <= until) client.tag(tags.shift()!);
+    sendUntil(performance.now() - startedAt + AHEAD_MS);
     if (tags.length > 0) return;
     clearInterval(sending);
     done();
@@ -107,7 +112,7 @@ describe('recordings of two servers with one bucket', () => {
   const record = async (mediaS: number, { ends }: { readonly ends: boolean }): Promise<Recording> => {
     const stream = await one.api.createStream({ record: true });
     const client = parts.use(await RtmpClient.publish(one.rtmpPort, stream.streamKey));
-    send(client, mediaS, () => ends && client.unpublish(stream.streamKey));
+    await send(client, mediaS, () => ends && client.unpublish(stream.streamKey));
     const session = await waitFor(
       async () => {
         const answer = await other.api.request('GET', `/stream/${stream.id}/sessions?record=1`);

@@ -22,7 +22,7 @@ import { ApiClient, type CreatedStream } from '../support/api-client.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { publishLoop } from '../support/looped-publisher.ts';
 import { startPublisher } from '../support/publisher.ts';
-import { CHEAP, startServerProcess, type TestServer } from '../support/server.ts';
+import { CHEAP, PATIENT_RTMP, startServerProcess, type TestServer } from '../support/server.ts';
 import { CAN_MOUNT, mountSmallDisk } from '../support/small-disk.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -31,7 +31,8 @@ import { assertLoaded, assertMedia, assertRules } from './judge.ts';
 import { type Answer, get, mediaPlaylistUris, startWatching } from './viewer.ts';
 
 const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
-const TIME_LIMIT_MS = 120_000;
+/** Far longer than anything that the tests wait for takes. */
+const TIME_LIMIT_MS = 400_000;
 const VIDEO = { width: 320, height: 180, bitrateBps: 400_000 };
 /** How long a commit takes on the slow disk, unless the test ends it. */
 const COMMIT_MS = 600_000;
@@ -237,6 +238,7 @@ async function startWithFaults(
     MILLRACE_RTMP_PORT: '0',
     MILLRACE_METRICS_PORT: '0',
     MILLRACE_DATA_DIR: dataDir,
+    ...PATIENT_RTMP,
   });
   const limits = { readTimeoutMs: 60_000, writeTimeoutMs: COMMIT_MS, maxPending: 4096, closeTimeoutMs: 60_000 };
   const engine = {

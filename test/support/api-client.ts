@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import type { Static } from 'typebox';
 import type { HealthSchema } from '#api/schemas/health.ts';
+import { waitFor } from './wait-for.ts';
 
 /** A profile as it goes over the wire. */
 export interface ProfileObject {
@@ -60,15 +61,25 @@ export class ApiClient {
 
   /** Creates a stream, by default without renditions. Fails the test when it is not created. */
   async createStream(body: object = {}): Promise<CreatedStream> {
-    const response = await this.request('POST', '/stream', { name: 'test', profiles: [], ...body });
+    const response = await this.#answered('POST', '/stream', { name: 'test', profiles: [], ...body });
     assert.equal(response.status, 201, await response.clone().text());
     return (await response.json()) as CreatedStream;
   }
 
   /** Reads a stream or session. Fails the test when it does not exist. */
   async getStream(id: string): Promise<StreamObject> {
-    const response = await this.request('GET', `/stream/${id}`);
+    const response = await this.#answered('GET', `/stream/${id}`);
     assert.equal(response.status, 200, await response.clone().text());
     return (await response.json()) as StreamObject;
+  }
+
+  /** Sends a request again while the store cannot be reached, which has changed nothing: a busy machine may hold it up at any moment. */
+  #answered(method: string, path: string, body?: unknown): Promise<Response> {
+    const attempt = async () => {
+      const response = await this.request(method, path, body);
+      const isAway = response.status === 503 && /"store_unavailable"/.test(await response.clone().text());
+      return !isAway && response;
+    };
+    return waitFor(attempt, { what: `the store to answer ${method} ${path}` });
   }
 }

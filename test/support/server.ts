@@ -27,6 +27,13 @@ const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 /** Settings of a server in tests that do not look at the quality of renditions. */
 export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
 
+/** Settings of every server: a busy machine may hold up a publisher for longer than an attacker may take. */
+export const PATIENT_RTMP = {
+  MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
+  MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
+  MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
+};
+
 /** How to start a server. */
 export interface ServerOptions {
   /** Settings with their `MILLRACE_` prefix. */
@@ -195,10 +202,7 @@ function environment(dataDir: string, { settings }: ServerOptions): Record<strin
     MILLRACE_METRICS_PORT: '0',
     MILLRACE_DATA_DIR: dataDir,
     MILLRACE_LOG_LEVEL: 'debug',
-    // A busy machine may hold up a publisher for longer than an attacker may take.
-    MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
-    MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',
-    MILLRACE_RTMP_IDLE_TIMEOUT_S: '120',
+    ...PATIENT_RTMP,
     ...settings,
   };
 }
