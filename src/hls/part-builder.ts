@@ -131,7 +131,10 @@ export class PartBuilder {
   beginSegment(): void {
     const { frames, durationTicks, hasFilling } = this.#segment;
     this.#segment = EMPTY;
-    if (frames > 0 && !hasFilling) this.#plan.add(frames, this.#rateOf(frames, durationTicks));
+    if (frames === 0 || hasFilling) return;
+    // PART-TARGET stays as it is when frames become shorter or longer than those that it was measured by.
+    const fitting = Math.floor((this.longestTicks + JITTER_S * this.#track.timescale) / (durationTicks / frames));
+    this.#plan.add(frames, Math.max(1, Math.min(fitting, framesPerPart(this.#rateOf(frames, durationTicks)))));
   }
 
   /** Adds a sample, and finishes the part before it or with it if necessary. */

@@ -16,6 +16,7 @@ import type {
   PresentationOptions,
   Waiting,
 } from './hls.ts';
+import { ListStarts } from './list-starts.ts';
 import { renderMultivariantPlaylist } from './multivariant-playlist.ts';
 import { largestPartTargetS } from './part-builder.ts';
 import { PartSinks } from './part-sinks.ts';
@@ -54,6 +55,7 @@ class LivePresentation implements Presentation, MemoryHolder {
   readonly #renditions = new Map<RenditionId, Rendition>();
   /** The renditions that new viewers may begin with, besides the source. */
   #offered: readonly RenditionId[] = [];
+  readonly #listStarts = new ListStarts();
   readonly #sinks: PartSinks;
   readonly #waiting: WaitingRoom;
   /** Set when every known rendition has its first part, and constant from then on. */
@@ -159,6 +161,7 @@ class LivePresentation implements Presentation, MemoryHolder {
       track,
       targetDurationS,
       windowS,
+      listStarts: this.#listStarts,
       epoch,
       firstMediaSequence,
       firstDiscontinuitySequence,

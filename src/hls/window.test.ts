@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { MediaResource } from './hls.ts';
+import { ListStarts } from './list-starts.ts';
 import { skippableSegments } from './media-playlist.ts';
 import { Window } from './window.ts';
 
@@ -20,8 +21,8 @@ function write(window: Window, msn: number, startS: number, durationS: number): 
   window.complete(window.open!, startS + durationS);
 }
 
-function filled(segments: number, durationS: number, windowS: number): Window {
-  const window = new Window({ windowS, targetDurationS: 4 });
+function filled(segments: number, durationS: number, windowS: number, listStarts = new ListStarts()): Window {
+  const window = new Window({ windowS, targetDurationS: 4, listStarts });
   for (let msn = 0; msn < segments; msn += 1) write(window, msn, msn * durationS, durationS);
   return window;
 }
@@ -38,6 +39,27 @@ describe('a window', () => {
     assert.equal(filled(60, 0.5, 8).segments.length, 24);
   });
 
+  test('begins with the same segment as those of other renditions, whose segments are a little shorter', () => {
+    const listStarts = new ListStarts();
+    assert.deepEqual(listed(filled(30, 2, 20, listStarts))[0], 20);
+    assert.deepEqual(listed(filled(30, 1.999, 20, listStarts))[0], 20);
+    assert.deepEqual(listed(filled(30, 1.999, 20))[0], 19);
+  });
+
+  test('is never shorter than three target durations, wherever others begin', () => {
+    const listStarts = new ListStarts();
+    assert.equal(listed(filled(60, 2, 12, listStarts)).length, 6);
+    assert.equal(listed(filled(60, 1.999, 12, listStarts)).length, 7);
+  });
+
+  test('of a rendition that began later does not shorten those of others', () => {
+    const listStarts = new ListStarts();
+    const late = new Window({ windowS: 20, targetDurationS: 4, listStarts });
+    for (let msn = 25; msn < 30; msn += 1) write(late, msn, msn * 2, 2);
+    assert.deepEqual(listed(late)[0], 25);
+    assert.deepEqual(listed(filled(30, 2, 20, listStarts))[0], 20);
+  });
+
   test('begins again where a segment does not follow the previous one, and keeps the old segments fetchable', () => {
     const window = filled(7, 4, 24);
     write(window, 20, 80, 4);
@@ -49,14 +71,21 @@ describe('a window', () => {
   });
 
   test('keeps a segment that has left the list for its duration and that of the list', () => {
-    const window = filled(7, 4, 24);
-    // Segment 0 left the list at 28 s, when 28 s were listed.
-    assert.deepEqual(window.takeExpired(59.9), []);
+    const window = filled(8, 4, 24);
+    // Segments 0 and 1 left the list at 32 s, when 32 s were listed.
+    assert.deepEqual(window.takeExpired(67.9), []);
     assert.deepEqual(
-      window.takeExpired(60).map(({ msn }) => msn),
-      [0],
+      window.takeExpired(68).map(({ msn }) => msn),
+      [0, 1],
     );
     assert.deepEqual(window.takeExpired(1000), []);
+  });
+
+  test('begins with every fourth segment, unless it becomes a fourth longer than it should be', () => {
+    const startsOf = (durationS: number, windowS: number) =>
+      Array.from({ length: 9 }, (_, more) => listed(filled(60 + more, durationS, windowS))[0]);
+    assert.deepEqual(startsOf(2, 36), [40, 40, 44, 44, 44, 44, 48, 48, 48]);
+    assert.deepEqual(startsOf(6, 36), [54, 55, 56, 56, 58, 59, 60, 60, 62]);
   });
 
   test('frees the oldest segment early when asked to', () => {

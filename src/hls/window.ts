@@ -2,6 +2,7 @@
  * The window: the segments and parts that one media playlist lists, and when each of them is removed.
  */
 import type { MediaResource } from './hls.ts';
+import type { ListStarts } from './list-starts.ts';
 
 /** A partial segment. */
 export interface Part {
@@ -42,10 +43,19 @@ export interface WindowView {
 export interface WindowLimits {
   readonly windowS: number;
   readonly targetDurationS: number;
+  /** Those of all renditions of the session. */
+  readonly listStarts: ListStarts;
 }
 
 /** The smallest number of segments in a live playlist (Apple 8.13). */
 const LEAST_SEGMENTS = 6;
+/**
+ * A list begins with every fourth segment only. Players load the lists of audio and video one after the other, perhaps from a cache, and one
+ * of them may have lost a segment in the meantime (see {@link ListStarts}). The less often a list loses segments, the rarer this is.
+ */
+const START_EVERY = 4;
+/** How much longer than the window a list may be for that, as a fraction of the window. */
+const LONGER_BY = 0.25;
 
 /** The duration of a segment, as in EXTINF. */
 export function durationOf({ startS, endS }: Segment): number {
@@ -80,7 +90,7 @@ export class Window implements WindowView {
   /** Begins a segment. The previous one must be complete. When a segment is left out between them, the list begins again with this one. */
   begin(segment: Omit<Segment, 'endS' | 'parts' | 'complete'>): void {
     const last = this.#segments.at(-1);
-    if (last !== undefined && last.msn + 1 !== segment.msn) this.#retire(segment.startS, { all: true });
+    if (last !== undefined && last.msn + 1 !== segment.msn) this.#retire(segment.startS, segment.msn);
     this.#segments = [...this.#segments, { ...segment, endS: segment.startS, parts: [], complete: false }];
   }
 
@@ -97,7 +107,7 @@ export class Window implements WindowView {
   complete(open: Segment, endS: number): Segment {
     const complete = { ...open, endS, complete: true };
     this.#replaceLast(complete);
-    this.#retire(endS);
+    this.#retire(endS, this.#firstMsn(complete.msn));
     return complete;
   }
 
@@ -116,19 +126,50 @@ export class Window implements WindowView {
     this.#segments = [...this.#segments.slice(0, -1), segment];
   }
 
-  #retire(nowS: number, { all = false } = {}): void {
-    const { windowS, targetDurationS } = this.#limits;
+  /** The first segment to list when `lastMsn` is complete. Undefined while the list is shorter than the window. */
+  #firstMsn(lastMsn: number): number | undefined {
+    const { windowS, targetDurationS, listStarts } = this.#limits;
     // §6.2.2: removing segments must not make a playlist shorter than three target durations.
-    const leastS = Math.max(windowS, 3 * targetDurationS);
-    let listedS = this.#segments.reduce((sum, segment) => sum + durationOf(segment), 0);
-    for (;;) {
-      const [first] = this.#segments;
-      if (first === undefined) return;
-      if (!all && (this.#segments.length <= LEAST_SEGMENTS || listedS - durationOf(first) < leastS)) return;
-      // §6.2.2: a segment stays fetchable for its duration plus that of the longest playlist that listed it. Parts need less.
-      this.#retired.push({ segment: first, untilS: nowS + durationOf(first) + listedS });
-      this.#segments = this.#segments.slice(1);
-      listedS -= durationOf(first);
-    }
+    const [leastS, wantedS] = [3 * targetDurationS, Math.max(windowS, 3 * targetDurationS)];
+    if (lengthOf(this.#segments) < wantedS) return undefined;
+    const decided = listStarts.of(lastMsn, this.#wantedMsn(wantedS));
+    return Math.min(decided, this.#lastStart(leastS).msn);
   }
+
+  /** The first segment of a list of this duration or a little more, in seconds, by the durations of this rendition. */
+  #wantedMsn(wantedS: number): number {
+    const { msn } = this.#lastStart(wantedS);
+    const even = this.#segments.findLast((segment) => segment.msn <= msn && segment.msn % START_EVERY === 0);
+    if (even === undefined) return msn;
+    const list = this.#segments.slice(this.#segments.indexOf(even));
+    return lengthOf(list) <= (1 + LONGER_BY) * wantedS ? even.msn : msn;
+  }
+
+  /** The last segment with which the list may begin, so that it keeps at least this duration in seconds. */
+  #lastStart(leastS: number): Segment {
+    let listedS = lengthOf(this.#segments);
+    let start = 0;
+    for (const segment of this.#segments.slice(0, -LEAST_SEGMENTS)) {
+      listedS -= durationOf(segment);
+      if (listedS < leastS) break;
+      start += 1;
+    }
+    return this.#segments[start]!;
+  }
+
+  /** @param firstMsn the segments before this one are removed from the list */
+  #retire(nowS: number, firstMsn = 0): void {
+    let listedS = lengthOf(this.#segments);
+    for (const segment of this.#segments.filter(({ msn }) => msn < firstMsn)) {
+      // §6.2.2: a segment stays fetchable for its duration plus that of the longest playlist that listed it. Parts need less.
+      this.#retired.push({ segment, untilS: nowS + durationOf(segment) + listedS });
+      listedS -= durationOf(segment);
+    }
+    this.#segments = this.#segments.filter(({ msn }) => msn >= firstMsn);
+  }
+}
+
+/** The duration of a list of segments, in seconds. */
+function lengthOf(segments: readonly Segment[]): number {
+  return segments.reduce((sum, segment) => sum + durationOf(segment), 0);
 }

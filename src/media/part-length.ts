@@ -54,9 +54,9 @@ export class PartPlan {
   /** The number of frames of the newest segment. */
   #frames = 0;
 
-  /** Notes a segment of which nothing was missing. */
-  add(frames: number, framesPerSecond: number): void {
-    this.#ends = plannedParts(Math.max(frames, this.#frames), framesPerPart(framesPerSecond));
+  /** Notes a segment of which nothing was missing. @param most see {@link plannedParts} */
+  add(frames: number, most: number): void {
+    this.#ends = plannedParts(Math.max(frames, this.#frames), most);
     this.#frames = frames;
   }
 

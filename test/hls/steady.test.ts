@@ -85,6 +85,18 @@ async function announced(feed: Feed) {
   };
 }
 
+/**
+ * Asserts that the last part of no complete segment is so short that hls.js may skip it (0.2 s), or would then fire no `ended` (0.1 s).
+ */
+async function assertNoTinyEnds(feed: Feed, leastS = 0.2): Promise<void> {
+  for (const rendition of feed.renditions) {
+    const { segments } = readMediaPlaylist((await feed.text(rendition)) ?? '');
+    const last = segments.filter(({ uri }) => uri !== undefined).flatMap(({ parts }) => parts.at(-1)?.durationS ?? []);
+    assert.ok(last.length > 2);
+    assert.ok(Math.min(...last) > leastS, `hls.js may skip a part of ${Math.min(...last)} s`);
+  }
+}
+
 for (const { name, partTarget, frameRate, ...options } of STEADY) {
   test(`${name}: every rule is kept, PART-TARGET is ${partTarget}`, async () => {
     const feed = new Feed(options);
@@ -93,14 +105,14 @@ for (const { name, partTarget, frameRate, ...options } of STEADY) {
     const found = await announced(feed);
     assert.equal(found.partTarget, partTarget);
     if (frameRate !== undefined) assert.equal(found.frameRate, frameRate);
-    for (const rendition of feed.renditions) {
-      const { segments } = readMediaPlaylist((await feed.text(rendition)) ?? '');
-      const last = segments
-        .filter(({ uri }) => uri !== undefined)
-        .flatMap(({ parts }) => parts.at(-1)?.durationS ?? []);
-      assert.ok(last.length > 2);
-      assert.ok(Math.min(...last) > 0.2, `hls.js may skip a part of ${Math.min(...last)} s`);
+    const firsts = new Map<number, number>();
+    for (const { text } of [...feed.history.values()].flat()) {
+      const { mediaSequence, segments } = readMediaPlaylist(text);
+      const lastMsn = segments.findLast(({ uri }) => uri !== undefined)?.msn ?? -1;
+      assert.equal(mediaSequence, firsts.get(lastMsn) ?? mediaSequence, `lists that end with segment ${lastMsn}`);
+      firsts.set(lastMsn, mediaSequence);
     }
+    await assertNoTinyEnds(feed);
   });
 }
 
@@ -165,5 +177,25 @@ for (const [name, durationsMs] of [
       feed.session.write(VIDEO_ID, packetAt(videoTrack(), timeMs, { keyframe: timeMs === 0 }));
     }
     assert.equal((await announced(feed)).frameRate, '30.000');
+  });
+}
+
+for (const [name, change] of [
+  ['the audio goes from 48 to 44.1 kHz', async (feed: Feed) => feed.reconfigure(audioTrack(44_100))],
+  [
+    'a publisher comes back with 60 frames a second',
+    async (feed: Feed) => {
+      await feed.pause(1);
+      feed.changeRate({ fps: 60, gop: 121 });
+    },
+  ],
+] as const) {
+  test(`the last part of a segment is not tiny when ${name}, although PART-TARGET stays as it was`, async () => {
+    const feed = new Feed({ fps: 30, video: videoTrack(), ...withSound });
+    await feed.watch(5);
+    await change(feed);
+    await feed.watch(20);
+    assert.deepEqual(await feed.violations({ stepS: 1.1 }), []);
+    await assertNoTinyEnds(feed, 0.1);
   });
 }

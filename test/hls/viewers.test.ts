@@ -316,10 +316,11 @@ describe('media', () => {
 
   test('stays for its own duration and that of the playlist that listed it, and then its memory is freed', async () => {
     const feed = new Feed({ ...both, frameBytes: 1000 });
-    feed.play(38.5);
+    feed.play(44.5);
+    assert.equal(readMediaPlaylist((await feed.text('source')) ?? '').mediaSequence, 4);
     assert.equal((await feed.media('source', '0.m4s'))?.type, 'media');
     assert.equal((await feed.media('source', '0.0.m4s'))?.type, 'media');
-    feed.play(38);
+    feed.play(45);
     assert.equal((await feed.media('source', '0.m4s'))?.type, 'media');
     feed.play(2);
     assert.equal((await feed.media('source', '0.m4s'))?.type, 'not_found');

@@ -34,7 +34,7 @@ for (const [folder, least, shared] of [
     assert.ok(places.size > least, 'found the names to judge');
     const twice = [...places].filter(([, paths]) => paths.length > 1);
     assert.deepEqual(
-      twice.filter(([name]) => !(name in shared)).map(([name, paths]) => `${name}: ${paths.join(', ')}`),
+      twice.filter(([name]) => !Object.hasOwn(shared, name)).map(([name, paths]) => `${name}: ${paths.join(', ')}`),
       [],
       `rename one of each in ${folder}/, which is judged apart from the other program`,
     );

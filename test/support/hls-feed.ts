@@ -50,7 +50,7 @@ export function videoTrack(changes: Partial<VideoTrack> = {}): VideoTrack {
 /** AudioSpecificConfig of AAC-LC in stereo, by sample rate. */
 const AUDIO_CONFIGS = { 7350: '1610', 8000: '1590', 44100: '1210', 48000: '1190' } as const;
 
-/** A stereo AAC-LC track at 44.1 or 48 kHz. */
+/** A stereo AAC-LC track. */
 export function audioTrack(sampleRate: keyof typeof AUDIO_CONFIGS = 48_000): AudioTrack {
   return {
     kind: 'audio',
@@ -220,6 +220,12 @@ export class Feed {
     if (track.kind === 'audio') this.#audio = track;
     this.session.setTrack(track.kind === 'video' ? VIDEO_ID : AUDIO_ID, track);
     this.#restart(this.#nowS + 0.05);
+  }
+
+  /** Publishes with other times between frames and keyframes, as an encoder with other settings that has just begun. */
+  changeRate(rate: Required<Pick<FeedOptions, 'fps' | 'gop'>>): void {
+    this.#feed = { ...this.#feed, ...rate };
+    this.#restart(this.#nowS);
   }
 
   /** Adds the playlists as they are now to the history, each with its delta update. */

@@ -23,7 +23,7 @@ const RuleSchema = Type.Object(
         {
           minItems: 1,
           maxItems: ACCESS_METHODS.length,
-          description: 'a list of methods; leave it out for all methods.',
+          description: 'a list of methods. The default is all methods.',
         },
       ),
     ),

@@ -15,7 +15,7 @@ export const PlaybackPolicySchema = Type.Object(
       type: 'string',
       enum: [...POLICY_TYPES],
       description:
-        'public to let everybody watch, jwt to require a token signed by one of your signing keys, or webhook to ask your server about each viewer.',
+        'the kind of policy: with public everybody may watch, with jwt viewers need a token signed by one of your signing keys, with webhook your server is asked about each viewer.',
     }),
     webhookId: Type.Optional(
       Type.String({

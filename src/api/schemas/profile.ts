@@ -58,7 +58,7 @@ export const ProfileSchema = Type.Object(
     encoder: Type.Optional(
       Type.Literal('H.264', {
         type: 'string',
-        description: 'H.264, which is the only supported encoder, or leave it out.',
+        description: 'H.264, the only supported encoder and the default.',
       }),
     ),
   },

@@ -114,7 +114,7 @@ export class FrameGate {
       const lastedS = (pts - this.#cutPts) / VIDEO_TIMESCALE;
       const measured = recogniseFrameRate(this.#sinceCut, lastedS, TIMESTAMP_RESOLUTION_S, this.#expectedRate);
       this.#framesPerSecond = measured.framesPerSecond;
-      this.#plan.add(this.#sinceCut, this.#framesPerSecond);
+      this.#plan.add(this.#sinceCut, framesPerPart(this.#framesPerSecond));
     }
     if (this.#offered !== undefined) this.#isWithinLimit = (this.#offered - 1) * this.#step <= pts - this.#cutPts;
     this.#offered = repeated ? undefined : 0;
