@@ -328,14 +328,15 @@ describe('a slow disk', () => {
   });
 
   it('does not time out a write that was carried out while this process was held up', async () => {
-    await using open = await openWithFaults({ writeTimeoutMs: 500 });
+    const writeTimeoutMs = 500;
+    await using open = await openWithFaults({ writeTimeoutMs });
     const { store, user, faults } = open;
     const before = commits(faults);
     const create = store.streams.create(someStream(user.id), someReceipt());
     await new Promise(setImmediate); // from here on, the event loop runs timers before it reads anything
-    while (commits(faults) === before) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
-    // The worker has this time to send its answer, also on a busy machine.
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 5000);
+    const block = (durationMs: number) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
+    while (Atomics.load(faults, FAULT.answeredCommits) <= before) block(10);
+    block(writeTimeoutMs);
     await create;
   });
 
@@ -364,7 +365,7 @@ describe('a slow disk', () => {
   });
 
   it('does not lose a running write when the store closes, and leaves no write-ahead log', async () => {
-    const { store, user, dataDir } = await openWithFaults();
+    const { store, user, dataDir } = await openWithFaults({ closeTimeoutMs: 60_000 });
     const stream = someStream(user.id);
     const create = store.streams.create(stream, someReceipt());
     await store[Symbol.asyncDispose]();

@@ -20,6 +20,8 @@ export const FAULT = {
   failingCommits: 4,
   /** The number of times that a worker still dies after a commit, before it can answer. */
   crashesAfterCommit: 5,
+  /** Not a fault: the number of commits whose answers the writer has sent. */
+  answeredCommits: 6,
 } as const;
 
 /** SQLite's result code of an I/O error. */
@@ -65,6 +67,11 @@ export function crash(faults: Faults): void {
 /** Ends the worker after a batch of writes, before it is answered, if a test asked for it. */
 export function crashAfterCommit(faults: Faults): void {
   if (isDue(faults, 'crashesAfterCommit')) throw new Error('a test asked this worker to die');
+}
+
+/** Tells a test that is blocked that the answers of a batch of writes were sent. Called after they were. */
+export function noteAnswers(faults: Faults): void {
+  Atomics.store(faults, FAULT.answeredCommits, Atomics.load(faults, FAULT.commits));
 }
 
 /** Whether a test asked for this fault once more. Each call counts the fault down. */

@@ -4,7 +4,7 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { systemClock } from '#lib/clock.ts';
 import { SqliteConnection } from './connection.ts';
-import { crash, crashAfterCommit } from './faults.ts';
+import { crash, crashAfterCommit, noteAnswers } from './faults.ts';
 import type { LaneRequest, WorkerJob } from './protocol.ts';
 import { runReads } from './reads.ts';
 import { runWrites } from './writes.ts';
@@ -22,4 +22,5 @@ parentPort?.on('message', (message: LaneRequest) => {
   const answers = role === 'write' ? runWrites(connection, message, faults) : runReads(connection, message);
   if (faults !== undefined && role === 'write') crashAfterCommit(faults);
   parentPort?.postMessage(answers);
+  if (faults !== undefined && role === 'write') noteAnswers(faults);
 });
