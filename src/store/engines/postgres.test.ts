@@ -548,10 +548,11 @@ describe('overload', () => {
       await blocker.query(`begin; select from users where id = '${user.id}' for update`);
       writes = Array.from({ length: 40 }, (_, n) => store.users.change(user.id, { name: `name ${n}` }, someReceipt()));
       const waits = "select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()";
-      await waitFor(async () => (await server.query(waits, url)).length === 8, { what: 'all connections to wait' });
+      const allWait = async () => (await server.query(waits, url)).length === 8;
+      await waitFor(allWait, { what: 'all connections to wait' });
       assert.deepEqual(await store.nodes.renew(node, 60_000), { hadLapsed: false });
       assert.deepEqual(await store.nodes.lapsed(), []);
-      assert.equal((await server.query(waits, url)).length, 8);
+      await waitFor(allWait, { what: 'all connections to wait still' });
     } finally {
       await blocker.end();
     }
