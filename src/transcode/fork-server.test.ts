@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { beforeEach, it } from 'node:test';
 import { childrenOf, forkServersOf, isRunning, transcodersOf } from '#test/support/children.ts';
+import { processStat } from '#test/support/process-stat.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { ForkServer } from './fork-server.ts';
 import { type WorkerEnd, WorkerProcess } from './worker-process.ts';
@@ -126,10 +127,11 @@ it('is not killed because the server was held up while it ended a worker', async
   const { worker, heard, isReady } = startWorker(forkServer);
   await until('the worker', isReady);
   const pid = forkServerPid();
+  const workerPid = worker.pid!;
   t.mock.timers.enable({ apis: ['setTimeout'] });
   worker.kill('hung');
-  while (isRunning(worker.pid!)) blockFor(5);
-  blockFor(3000); // for longer than the fork server takes to report the end
+  while (processStat(workerPid) !== undefined) blockFor(5);
+  blockFor(3000); // for longer than the fork server takes to report the end of a worker that it has reaped
   t.mock.timers.tick(10_000);
   await worker.ended;
   t.mock.timers.reset();
