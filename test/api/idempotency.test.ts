@@ -145,7 +145,7 @@ test('a repeat that has waited too long is told when to try again', async (t) =>
   const twin = post(api, key, 'a', { name: 'x' }).finally(() => {
     answer.isThere = true;
   });
-  for (let ticks = 0; !answer.isThere && ticks < 1000; ticks += 1) {
+  while (!answer.isThere) {
     t.mock.timers.tick(100);
     await setImmediate();
   }
