@@ -99,7 +99,12 @@ function withKey() {
 
 async function runsUntilLive({ commands }: ShellBlock): Promise<void> {
   const stream = await server.api.createStream({ name: 'docs' });
-  const here = { 'rtmp://localhost': `rtmp://127.0.0.1:${server.rtmpPort}`, STREAM_KEY: stream.streamKey };
+  const here = {
+    'rtmp://localhost': `rtmp://127.0.0.1:${server.rtmpPort}`,
+    STREAM_KEY: stream.streamKey,
+    // By default it gives up a connection after 5 s, also when the machine stands still.
+    'rtmp2sink ': 'rtmp2sink timeout=60 ',
+  };
   const encoder = startShell(replaced(commands, here), HERE);
   const isLive = async () => {
     if (encoder.child.exitCode !== null) throw new Error(`it ended: ${(await encoder.ended).stderr}`);

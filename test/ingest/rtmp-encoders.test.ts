@@ -73,7 +73,7 @@ describe('a publish arrives complete from', { concurrency: 2 }, () => {
       'videotestsrc num-buffers=60 ! video/x-raw,format=I420,width=320,height=180,framerate=30/1',
       '! x264enc bframes=2 b-adapt=false key-int-max=30 speed-preset=veryfast option-string=scenecut=0 ! h264parse ! mux.',
       'audiotestsrc num-buffers=94 ! audio/x-raw,rate=48000,channels=2 ! voaacenc ! aacparse ! mux.',
-      `flvmux name=mux streamable=true ! rtmp2sink location=${urlOf(server)}`,
+      `flvmux name=mux streamable=true ! rtmp2sink timeout=60 location=${urlOf(server)}`,
     ].join(' ');
     await using encoder = startEncoder('gst-launch-1.0', ['-q', ...pipeline.split(' ')]);
     const { code, output } = await encoder.ended;

@@ -53,7 +53,7 @@ test('GStreamer’s rtmp2sink publishes', needs('gst-launch-1.0'), async (t) => 
   const pipeline = [
     'videotestsrc num-buffers=30 ! video/x-raw,format=I420,width=320,height=180,framerate=30/1',
     '! x264enc key-int-max=30 speed-preset=ultrafast ! h264parse ! flvmux streamable=true',
-    `! rtmp2sink tls-validation-flags=0 location=${url}`,
+    `! rtmp2sink timeout=60 tls-validation-flags=0 location=${url}`,
   ].join(' ');
   await using encoder = startEncoder('gst-launch-1.0', ['-q', ...pipeline.split(' ')]);
   const { code, output } = await encoder.ended;
