@@ -5,17 +5,27 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { makeCertificate, writeCertificate } from '../support/certificate.ts';
+import { waitFor } from '../support/wait-for.ts';
 import { dataFolder, run, serve, storeFolder } from './millrace.ts';
 
 const HEALTHCHECK = join(import.meta.dirname, '../../deploy/healthcheck.js');
 
 const check = (settings: Record<string, string>) => run([], { launcher: HEALTHCHECK, settings });
+/** The result of the health check of a healthy server. A server that answers after 4 s, because the machine was busy, is checked again. */
+const healthy = (settings: Record<string, string>) =>
+  waitFor(
+    async () => {
+      const result = await check(settings);
+      return result.code === 0 && result;
+    },
+    { what: 'a healthy server' },
+  );
 const portOf = (url: string): string => new URL(url).port;
 
 test('the health check succeeds while the server answers, and prints the reason after it has stopped', async (t) => {
   const { http, child, finished } = await serve(t, { settings: { DATA_DIR: await storeFolder(t) } });
   const settings = { HTTP_PORT: portOf(http) };
-  assert.deepEqual(await check(settings), { code: 0, signal: null, stdout: '', stderr: '' });
+  assert.deepEqual(await healthy(settings), { code: 0, signal: null, stdout: '', stderr: '' });
   child.kill('SIGTERM');
   await finished;
   const { code, stderr } = await check(settings);
@@ -27,9 +37,8 @@ test('the health check reaches a TLS server with a certificate for another name'
   const files = await writeCertificate(await dataFolder(t), makeCertificate());
   const tls = { TLS_CERT: files.MILLRACE_TLS_CERT, TLS_KEY: files.MILLRACE_TLS_KEY };
   const { http } = await serve(t, { settings: { ...tls, RTMPS_PORT: '0', DATA_DIR: await storeFolder(t) } });
-  const { code, stderr } = await check({ ...tls, HTTP_PORT: portOf(http) });
+  const { stderr } = await healthy({ ...tls, HTTP_PORT: portOf(http) });
   assert.equal(stderr, '');
-  assert.equal(code, 0);
 });
 
 test('the health check fails when the answer is not healthy', async (t) => {

@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import { readFile, stat, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { PREFIX, SETTINGS } from '#config.ts';
 import { waitFor } from '#test/support/wait-for.ts';
 import { dataFolder, LAUNCHER, run, serve, start, storeFolder } from './millrace.ts';
@@ -224,7 +224,8 @@ test('a signal ends a server that cannot start, because its database does not an
   assert.match(stdout, /stopped before the server was ready/);
 });
 
-test('a second signal ends the server at once, with the exit code of that signal', async (t) => {
+/** Sends two signals to a server that is busy when it gets the first one. Returns its exit code. */
+async function codeAfterTwoSignals(t: TestContext): Promise<number | null> {
   const key = 'any string of thirty-two characters or more';
   const { http, child, finished } = await serve(t, {
     settings: { DATA_DIR: await dataFolder(t), BOOTSTRAP_API_KEY: key },
@@ -240,5 +241,12 @@ test('a second signal ends the server at once, with the exit code of that signal
   child.kill('SIGTERM');
   for await (const chunk of on(child.stdout!, 'data')) if (String(chunk).includes('shutting down')) break;
   child.kill('SIGINT');
-  assert.equal((await finished).code, 130);
+  return (await finished).code;
+}
+
+test('a second signal ends the server at once, with the exit code of that signal', async (t) => {
+  let code = await codeAfterTwoSignals(t);
+  // When this process is held up, the drain may be over before the second signal is sent.
+  for (let again = 0; again < 4 && code === 0; again += 1) code = await codeAfterTwoSignals(t);
+  assert.equal(code, 130);
 });
