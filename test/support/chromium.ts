@@ -58,6 +58,7 @@ export async function launchChromium({
   const browser = await chromium.launch({
     executablePath: EXECUTABLE,
     args: [...ARGUMENTS, `--autoplay-policy=${policy}`],
+    timeout: 120_000,
   });
   return {
     newPage: (options) => openPage(browser, options),

@@ -3,10 +3,11 @@
  */
 import { createHash, createHmac } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Secret } from '#domain/secret.ts';
 import type { ObjectSettings } from '#objects/config.ts';
+import { waitFor } from './wait-for.ts';
 
 /** How the server treats a request. */
 export type Fault =
@@ -162,12 +163,23 @@ export async function startObjectServer(now: () => number = Date.now): Promise<O
     async away(isAway) {
       await close();
       if (isAway) return;
-      http = createServer(listener).listen(port, '127.0.0.1');
-      await once(http, 'listening');
+      http = createServer(listener);
+      await waitFor(() => listens(http, port), { what: `port ${port} to be free again` });
     },
     [Symbol.asyncDispose]: close,
   };
   return server;
+}
+
+/** Listens on a port. Returns false when another process, such as a connection that goes out, has taken the port in the meantime. */
+async function listens(http: Server, port: number): Promise<boolean> {
+  try {
+    await once(http.listen(port, '127.0.0.1'), 'listening');
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+    return false;
+  }
 }
 
 /** What the server accepts. */
