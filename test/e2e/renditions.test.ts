@@ -247,7 +247,8 @@ describe('in Chromium', NEEDS_CHROMIUM, () => {
     const speed = (last.mediaS - first.mediaS) / ((last.atMs - first.atMs) / 1000);
     note(t, { speed, waits, seeks, longestMs });
     assertContinuous(longestMs < LATE_MS ? shown : withoutRepeatedFrames(shown), FPS_IN_BROWSER);
-    assert.equal(ranges, 1);
+    // A player leaves a hole only when it seeks over media that came too late.
+    assert.ok(ranges === 1 || (longestMs >= LATE_MS && seeks > 0), `${ranges} ranges in the buffer, ${seeks} seeks`);
     // No player can play media that the machine made too late or not at all, as another viewer has noticed.
     if (longestMs < LATE_MS) {
       const widths = runsOfWidths(shown);

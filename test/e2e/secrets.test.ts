@@ -31,7 +31,8 @@ test('no log line, answer, header, page, metric or process argument contains a s
   const wrongApiKey = secrets['wrong API key'];
 
   // Publishers of every kind, correct and faulty.
-  const publisher = await startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
+  const publish = () => startPublisher({ url: server.rtmpUrl(streamKey), video: { width: 320, height: 180 } });
+  let publisher = await publish();
   const index = await waitFor(
     async () => {
       const answer = await get(server.playlistUrl(playbackId));
@@ -39,7 +40,16 @@ test('no log line, answer, header, page, metric or process argument contains a s
     },
     { what: 'the first playlist' },
   );
-  await assert.rejects(RtmpClient.publish(server.rtmpPort, streamKey), RtmpRefusedError);
+  const secondIsRefused = async () => {
+    const accepted = await acceptedPublisher(server, streamKey);
+    if (accepted === undefined) return true;
+    // Nothing was heard of the first one for 3 s, because the machine stood still.
+    await accepted[Symbol.asyncDispose]();
+    await publisher.kill();
+    publisher = await waitFor(() => publish().catch(() => undefined), { what: 'another publisher' });
+    return false;
+  };
+  await waitFor(secondIsRefused, { what: 'the refusal of a second publisher' });
   await assert.rejects(RtmpClient.publish(server.rtmpPort, secrets['wrong stream key']), RtmpRefusedError);
   await publishUnderWrongNames(server, streamKey);
   await publisher.kill();
@@ -95,6 +105,16 @@ test('no log line, answer, header, page, metric or process argument contains a s
     assert.deepEqual(leaks, [], `the ${what} can be seen`);
   }
 });
+
+/** Publishes to a stream. Undefined when the server refuses it. */
+async function acceptedPublisher(server: ServerProcess, streamKey: string): Promise<RtmpClient | undefined> {
+  try {
+    return await RtmpClient.publish(server.rtmpPort, streamKey);
+  } catch (error) {
+    assert.ok(error instanceof RtmpRefusedError);
+    return undefined;
+  }
+}
 
 /** Sends keys in place of names, as happens when people paste the wrong text. */
 async function publishUnderWrongNames(server: ServerProcess, streamKey: string): Promise<void> {
