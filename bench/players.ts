@@ -5,43 +5,30 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openPlayers, type Players } from '../test/support/players/all-players.ts';
-import type { PlayerReport, Playing, ShownFrame } from '../test/support/players/player.ts';
+import type { PlayerReport, ShownFrame } from '../test/support/players/player.ts';
 import { type Publisher, startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
-import { waitFor } from '../test/support/wait-for.ts';
+import { playlistUrls } from './support/ladder.ts';
+import { answerOf, type CaseAnswer, type Finding } from './support/player-findings.ts';
+import { PLAYED_FPS as FPS, open, PATIENCE_MS, play, type Seen, PLAYED_VIDEO as VIDEO } from './support/playing.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 import { percentile } from './support/statistics.ts';
 
-const FPS = 15;
-const VIDEO = { width: 320, height: 180, fps: { num: FPS, den: 1 }, gop: 2 * FPS, bitrateBps: 400_000 };
-/** How long each player may take to reach the state that a case waits for. */
-const PATIENCE_MS = 20_000;
 /** How long a player plays before its latency is read. */
 const SETTLED_MS = 10_000;
-/** The largest latency of a player, in seconds. A publisher's new frames are shown within this time, too. */
-const MAX_LATENCY_S = 5;
-/**
- * The same for players without low latency. They stay three target durations behind the newest complete segment (RFC 8216 section 6.3.3),
- * which is up to a segment old: with keyframes every 2 s, that is 6 to 8 s.
- */
-const MAX_LATENCY_OF_SEGMENTS_S = 8;
-const PLAYS_SEGMENTS = new Set(['hls.js, lowLatencyMode off', 'mpv', 'VLC']);
-/**
- * The demuxers of GStreamer begin further back, whatever the playlist asks for, so {@link PATIENCE_MS} is the only limit of their latency.
- * The latency of `hlsdemux` also grows with the age of a stream that is older than its playlist is long. No case here opens a player that
- * late.
- */
-const OWN_LATENCY = /^hlsdemux/;
-
-/** The answer for a case, without the name of the case. */
-type CaseAnswer = Omit<Answer, 'question'>;
-
-interface Seen {
-  readonly name: string;
-  /** Wall clock when the player was started, in milliseconds since the Unix epoch. */
-  readonly openedAtMs: number;
-  readonly report: PlayerReport;
-}
+/** The largest latency of a player, in seconds, with a keyframe every 2 s. */
+const MAX_LATENCY_S = 7;
+/** The time from the return of a publisher until a player shows its new frames, in seconds. */
+const MAX_RETURN_S = 5;
+/** The time from the end of a session, because its publisher came back with another size, until a player ends or shows the next one, in seconds. */
+const MAX_END_S = 3;
+/** How often the server is asked whether a session has ended. */
+const LOOK_EVERY_MS = 50;
+/** The length of the sessions that are stopped again and again. */
+const SHORT_MS = 8000;
+const STOPS = 20;
+/** The fault of a player that plays on, or stands still, when the stream has ended. */
+const NO_END = 'does not see the end';
 
 /** The length of the recording when it is played. */
 const RECORDED_MS = 12_000;
@@ -53,51 +40,64 @@ const CLIP_MS = 5000;
  */
 const MAX_CUT_MS = 2500;
 
+type AnswerCase = (server: TestServer, players: Players, options: BenchOptions) => Promise<CaseAnswer>;
+
+const opened =
+  (afterMs: number): AnswerCase =>
+  (server, players) =>
+    openedAfter(server, players, afterMs);
+
+const CASES = {
+  'opened 0 s after publishing began, then a clean stop': opened(0),
+  'opened 0.8 s after publishing began, then a clean stop': opened(800),
+  'opened 1.6 s after publishing began, then a clean stop': opened(1600),
+  'opened 2.4 s after publishing began, then a clean stop': opened(2400),
+  'opened 8 s after publishing began, then a clean stop': opened(8000),
+  'opened 120 s after publishing began, then a clean stop': opened(120_000),
+  'publisher away for 5 s': (server, players) => away(server, players, 5),
+  'publisher away for 25 s': (server, players) => away(server, players, 25),
+  'publisher returns after 3 s with another size: until a player, which first plays what it has, ends or shows the next session':
+    otherSize,
+  'clean stops of sessions of 8 s': cleanStops,
+  'the recording while it runs, then a clean stop': runningRecording,
+  'the recording after its end': (server, players) => endedRecording(server, players, 'recording'),
+  'a clip of 5 s': (server, players) => endedRecording(server, players, 'clip'),
+} satisfies Record<string, AnswerCase>;
+
+/** The name of a case. */
+export type PlayersCase = keyof typeof CASES;
+
+/** The question of a case, as its row has it. */
+export const playersQuestion = (name: PlayersCase): string => `stock players: ${name}`;
+
 /** Answers the questions above for each case, or for the cases whose names contain the text `only`. */
-export async function playersMatrix({ only = '' }: BenchOptions): Promise<readonly Answer[]> {
+export async function playersMatrix(options: BenchOptions): Promise<readonly Answer[]> {
   await using server = await startServerProcess({ settings: { MILLRACE_LOG_LEVEL: 'info' } });
   await using players = await openPlayers({ areAll: true });
-  const cases: Readonly<Record<string, () => Promise<CaseAnswer>>> = {
-    ...Object.fromEntries(
-      [0, 800, 1600, 2400, 8000].map((afterMs) => [
-        `opened ${afterMs / 1000} s after publishing began, then a clean stop`,
-        () => openedAfter(server, players, afterMs),
-      ]),
-    ),
-    'publisher away for 5 s': () => away(server, players, 5),
-    'publisher away for 25 s': () => away(server, players, 25),
-    'publisher returns after 3 s with another size': () => otherSize(server, players),
-    'the recording while it runs, then a clean stop': () => runningRecording(server, players),
-    'the recording after its end': () => endedRecording(server, players, 'recording'),
-    'a clip of 5 s': () => endedRecording(server, players, 'clip'),
-  };
   const answers: Answer[] = [];
-  for (const [name, answerCase] of Object.entries(cases)) {
-    if (name.includes(only)) answers.push({ ...(await answerCase()), question: `stock players: ${name}` });
+  for (const [name, answerCase] of Object.entries(CASES) as [PlayersCase, AnswerCase][]) {
+    if (!name.includes(options.only ?? '')) continue;
+    answers.push({ ...(await answerCase(server, players, options)), question: playersQuestion(name) });
   }
   return answers;
 }
 
 async function openedAfter(server: TestServer, players: Players, afterMs: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs });
-  await sleep(SETTLED_MS + afterMs);
+  // Players begin further back in a stream that already has several segments, and some show nothing at first.
+  await sleep(SETTLED_MS + Math.min(afterMs, PATIENCE_MS - SETTLED_MS));
   await run.publisher.stop();
   const seen = await run.until(({ ended }) => ended);
-  const latencies = seen.map(({ name, openedAtMs, report: { frames } }) => ({
-    name,
-    text: `${seconds(lateness(frames))} s late, first frame after ${seconds((frames[0]?.atMs ?? Number.NaN) - openedAtMs)} s`,
-    isGood: frames.length > 0 && lateness(frames) <= maxLatencyMs(name),
-  }));
-  const isGood = (name: string, { fatal, ended }: PlayerReport) =>
-    fatal.length === 0 && ended && latencies.some((each) => each.name === name && each.isGood);
-  return answer(seen, isGood, (name, { ended }) =>
-    [latencies.find((each) => each.name === name)!.text, ended ? 'sees the end' : 'does not see the end'].join(', '),
-  );
-}
-
-function maxLatencyMs(name: string): number {
-  if (OWN_LATENCY.test(name)) return PATIENCE_MS;
-  return (PLAYS_SEGMENTS.has(name) ? MAX_LATENCY_OF_SEGMENTS_S : MAX_LATENCY_S) * 1000;
+  const findings = seen.map(({ name, openedAtMs, report }): Finding => {
+    const end = report.ended ? 'sees the end' : NO_END;
+    const [first] = report.frames;
+    const faults = [...(report.ended ? [] : [end]), ...fatalOf(report)];
+    if (first === undefined) return { name, did: `shows no frame, ${end}`, faults: ['shows no frame', ...faults] };
+    const late = lateness(report.frames) / 1000;
+    const did = `${late.toFixed(1)} s late, first frame after ${seconds(first.atMs - openedAtMs)} s, ${end}`;
+    return { name, did, seconds: late, faults };
+  });
+  return answerOf(findings, { against: `at most ${MAX_LATENCY_S} s late`, limitS: MAX_LATENCY_S });
 }
 
 /** The median latency of the last five seconds of frames, in milliseconds. */
@@ -107,6 +107,9 @@ const lateness = (frames: readonly ShownFrame[]) =>
     0.5,
   );
 
+const fatalOf = ({ fatal }: PlayerReport): readonly string[] =>
+  fatal.length === 0 ? [] : [`${fatal.length} fatal error${fatal.length === 1 ? '' : 's'}`];
+
 async function away(server: TestServer, players: Players, awayS: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
   await run.until(({ frames }) => frames.length >= 5 * FPS);
@@ -115,35 +118,86 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   await using back = await startPublisher({ url: server.rtmpUrl(run.streamKey), video: VIDEO });
   const firstOf = ({ frames }: PlayerReport) => frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs);
   const seen = await run.until((report) => firstOf(report) !== undefined);
-  const afterMs = (report: PlayerReport) => (firstOf(report)?.atMs ?? Number.NaN) - back.startedAtMs;
-  const isGood = (name: string, report: PlayerReport) =>
-    report.fatal.length === 0 && afterMs(report) <= maxLatencyMs(name);
-  return answer(seen, isGood, (_, report) =>
-    firstOf(report) === undefined
-      ? 'shows nothing new'
-      : `shows new frames ${seconds(afterMs(report))} s after its return`,
-  );
+  const findings = seen.map(({ name, report }): Finding => {
+    const first = firstOf(report);
+    const faults = fatalOf(report);
+    if (first === undefined) return { name, did: 'shows nothing new', faults: ['shows nothing new', ...faults] };
+    const afterS = (first.atMs - back.startedAtMs) / 1000;
+    return { name, did: `shows new frames ${afterS.toFixed(1)} s after its return`, seconds: afterS, faults };
+  });
+  return answerOf(findings, { against: `new frames within ${MAX_RETURN_S} s`, limitS: MAX_RETURN_S });
 }
 
-/** The session ends and another one begins, so each player must see the end of the first one or play the second one. */
+/**
+ * The session ends and another one begins, so each player must see the end of the first one or play the second one. A player that is some
+ * seconds late first plays what it has, so its latency before is among the details.
+ */
 async function otherSize(server: TestServer, players: Players): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
-  await run.until(({ frames }) => frames.length >= 5 * FPS);
+  const before = await run.until(({ frames }) => frames.length >= 5 * FPS);
+  const lateBy = (name: string) => {
+    const { frames } = before.find((each) => each.name === name)!.report;
+    return frames.length === 0 ? 'had shown no frame' : `was ${seconds(lateness(frames))} s late`;
+  };
+  const playlist = (await playlistUrls(run.url, 2)).get('source')!;
   await run.publisher.kill();
   await sleep(3000);
-  await using _back = await startPublisher({
+  const end = whenEnded(playlist);
+  await using back = await startPublisher({
     url: server.rtmpUrl(run.streamKey),
     video: { ...VIDEO, width: 640, height: 360 },
   });
-  const returnedAtMs = Date.now();
-  const hasReacted = ({ ended, frames }: PlayerReport) =>
-    ended || frames.some(({ drawnAtMs }) => drawnAtMs > returnedAtMs);
-  const seen = await run.until(hasReacted);
-  return answer(
-    seen,
-    (_, report) => hasReacted(report),
-    (_, report) => (hasReacted(report) ? 'ends or plays on' : 'stands still'),
-  );
+  const endedAtMs = await end;
+  const reactedAtMs = ({ frames, endedAtMs: playerEndedAtMs }: PlayerReport) =>
+    frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs)?.atMs ?? playerEndedAtMs;
+  const seen = await run.until((report) => reactedAtMs(report) !== undefined);
+  const findings = seen.map(({ name, report }): Finding => {
+    const atMs = reactedAtMs(report);
+    const faults = fatalOf(report);
+    if (atMs === undefined) return { name, did: `stands still, ${lateBy(name)}`, faults: ['stands still', ...faults] };
+    const what = report.ended ? 'ends' : 'shows the next session';
+    // The playlists go on while the publisher is away, so a player that ends meanwhile has given up.
+    if (atMs < back.startedAtMs) return { name, did: 'ends too early', faults: ['ends too early', ...faults] };
+    const afterS = (atMs - endedAtMs) / 1000;
+    return { name, did: `${what} after ${afterS.toFixed(1)} s, ${lateBy(name)}`, seconds: afterS, faults };
+  });
+  return answerOf(findings, { against: `within ${MAX_END_S} s of the end of the playlist`, limitS: MAX_END_S });
+}
+
+/**
+ * Waits until a media playlist of a session lists the end, or is gone because the next session is shown.
+ * @returns the wall clock, in milliseconds since the Unix epoch
+ */
+async function whenEnded(playlist: URL): Promise<number> {
+  const deadline = performance.now() + PATIENCE_MS;
+  while (performance.now() < deadline) {
+    const response = await fetch(playlist);
+    if (response.status === 404 || (await response.text()).includes('#EXT-X-ENDLIST')) return Date.now();
+    await sleep(LOOK_EVERY_MS);
+  }
+  throw new Error('the session did not end although its publisher came back with another size');
+}
+
+/** Every player must see every end, and no program may exit with an error. */
+async function cleanStops(
+  server: TestServer,
+  players: Players,
+  { cycles: stops = STOPS }: BenchOptions,
+): Promise<CaseAnswer> {
+  const ends: Seen[] = [];
+  for (let stop = 0; stop < stops; stop += 1) {
+    await using run = await play(server, players, { afterMs: 0 });
+    await sleep(run.publisher.startedAtMs + SHORT_MS - Date.now());
+    await run.publisher.stop();
+    ends.push(...(await run.until(({ ended }) => ended)));
+  }
+  const isGood = ({ report }: Seen) => report.ended && report.frames.length > 0 && report.fatal.length === 0;
+  const findings = players.all.map(({ name }): Finding => {
+    const good = ends.filter((each) => each.name === name && isGood(each)).length;
+    const did = `${good} of ${stops}`;
+    return { name, did, faults: good === stops ? [] : [did] };
+  });
+  return answerOf(findings, { against: `sees ${stops} of ${stops} ends` });
 }
 
 /** Players of a recording that still grows may begin at its start or at its end, but must play on until it ends. */
@@ -158,12 +212,14 @@ async function runningRecording(server: TestServer, players: Players): Promise<C
     (early.find((each) => each.name === name)!.report.frames[0]?.drawnAtMs ?? Number.NaN) -
     recorded.publisher.startedAtMs;
   const endsEarlyByMs = ({ frames }: PlayerReport) => stoppedAtMs - (frames.at(-1)?.drawnAtMs ?? 0);
-  return answer(
-    seen,
-    (_, report) => report.fatal.length === 0 && report.ended && endsEarlyByMs(report) <= MAX_CUT_MS,
-    (name, report) =>
-      `begins ${seconds(beginsAtMs(name))} s after the start, ${report.ended ? `ends ${seconds(endsEarlyByMs(report))} s before the end` : 'does not see the end'}`,
-  );
+  const findings = seen.map(({ name, report }): Finding => {
+    const begins = `begins ${seconds(beginsAtMs(name))} s after the start`;
+    if (!report.ended) return { name, did: `${begins}, ${NO_END}`, faults: [NO_END, ...fatalOf(report)] };
+    const end = `ends ${seconds(endsEarlyByMs(report))} s before the end`;
+    const faults = [...(endsEarlyByMs(report) <= MAX_CUT_MS ? [] : [end]), ...fatalOf(report)];
+    return { name, did: `${begins}, ${end}`, faults };
+  });
+  return answerOf(findings, { against: 'all of them' });
 }
 
 /** Players must show the whole recording, or the whole clip. */
@@ -183,14 +239,13 @@ async function endedRecording(server: TestServer, players: Players, what: 'recor
   });
   const isWhole = (report: PlayerReport) =>
     Object.values(edges(report)).every((differenceMs) => Math.abs(differenceMs) <= MAX_CUT_MS);
-  return answer(
-    seen,
-    (_, report) => report.fatal.length === 0 && report.ended && isWhole(report),
-    (_, report) => {
-      const { beginsMs, endsMs } = edges(report);
-      return `shows ${seconds(beginsMs)} s from its start to ${seconds(endsMs)} s from its end, ${report.ended ? 'ends' : 'does not end'}`;
-    },
-  );
+  const findings = seen.map(({ name, report }): Finding => {
+    const { beginsMs, endsMs } = edges(report);
+    const shows = `shows ${seconds(beginsMs)} s from its start to ${seconds(endsMs)} s from its end`;
+    const faults = [...(isWhole(report) ? [] : [shows]), ...(report.ended ? [] : [NO_END]), ...fatalOf(report)];
+    return { name, did: `${shows}, ${report.ended ? 'ends' : NO_END}`, faults };
+  });
+  return answerOf(findings, { against: 'all of them' });
 }
 
 interface Recorded extends AsyncDisposable {
@@ -227,74 +282,6 @@ async function record(server: TestServer): Promise<Recorded> {
       return { url: absolute(asset.playbackUrl), fromMs };
     },
     [Symbol.asyncDispose]: () => publisher[Symbol.asyncDispose](),
-  };
-}
-
-function answer(
-  seen: readonly Seen[],
-  isGood: (name: string, report: PlayerReport) => boolean,
-  describe: (name: string, report: PlayerReport) => string,
-): CaseAnswer {
-  const good = seen.filter(({ name, report }) => isGood(name, report)).length;
-  const errors = (report: PlayerReport) => (report.fatal.length === 0 ? '' : `, ${report.fatal.length} fatal errors`);
-  return {
-    measured: `${good} of ${seen.length}`,
-    against: 'all of them',
-    ratio: good / seen.length,
-    mustReach: 'all',
-    reached: good === seen.length,
-    details: seen.map(({ name, report }) => `${name}: ${describe(name, report)}${errors(report)}`).join('; '),
-  };
-}
-
-/** All players, playing. */
-interface Opened extends AsyncDisposable {
-  /** Waits until a condition holds for all players, or {@link PATIENCE_MS} and the additional time have passed. */
-  readonly until: (holds: (report: PlayerReport) => boolean, moreMs?: number) => Promise<readonly Seen[]>;
-}
-
-/** All players, playing a stream. */
-interface Run extends Opened {
-  readonly publisher: Publisher;
-  readonly streamKey: string;
-}
-
-async function play(server: TestServer, players: Players, { afterMs }: { readonly afterMs: number }): Promise<Run> {
-  await using stack = new AsyncDisposableStack();
-  const { streamKey, playbackId } = await server.api.createStream();
-  const publisher = stack.use(await startPublisher({ url: server.rtmpUrl(streamKey), video: VIDEO }));
-  const url = server.playlistUrl(playbackId);
-  await waitFor(async () => (await fetch(url)).ok, { what: 'the first part' });
-  await sleep(afterMs);
-  const { until } = stack.use(await open(players, url));
-  const kept = stack.move();
-  return { publisher, streamKey, until, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-async function open(players: Players, url: string): Promise<Opened> {
-  await using stack = new AsyncDisposableStack();
-  const playing: (Omit<Seen, 'report'> & { readonly player: Playing })[] = await Promise.all(
-    players.all.map(async (each) => ({
-      name: each.name,
-      openedAtMs: Date.now(),
-      player: stack.use(await each.play(url)),
-    })),
-  );
-  const look = () =>
-    Promise.all(
-      playing.map(async ({ name, openedAtMs, player }) => ({ name, openedAtMs, report: await player.report() })),
-    );
-  const kept = stack.move();
-  return {
-    until: async (holds, moreMs = 0) => {
-      const deadline = performance.now() + PATIENCE_MS + moreMs;
-      for (;;) {
-        const seen = await look();
-        if (seen.every(({ report }) => holds(report)) || performance.now() > deadline) return seen;
-        await sleep(100);
-      }
-    },
-    [Symbol.asyncDispose]: () => kept.disposeAsync(),
   };
 }
 

@@ -16,6 +16,16 @@ export interface Answer {
   readonly reached: boolean;
   /** Details that do not fit into a line of the table. Only the JSON file has them. */
   readonly details?: string;
+  /** What each player did, for questions about players. */
+  readonly players?: readonly PlayerResult[];
+}
+
+/** What a player did, as a cell of the table of players says it. */
+export interface PlayerResult {
+  readonly name: string;
+  /** A tick, a number of seconds, or what failed. */
+  readonly result: string;
+  readonly reached: boolean;
 }
 
 /** A measurement that shows nothing, because the machine could not do what it was asked for. It is repeated. */

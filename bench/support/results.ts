@@ -1,10 +1,11 @@
 /**
- * The results of benches: one JSON file that keeps them, and the page that is written from it.
+ * The results of benches: one JSON file that keeps them, the page that is written from it, and the table of players in the documentation.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { GROUPS } from '../benches.ts';
+import { PLAYERS_PAGE, withPlayersTable } from './players-table.ts';
 import type { Answer } from './question.ts';
 
 const FOLDER = join(import.meta.dirname, '..');
@@ -52,7 +53,7 @@ export function printRow({ bench, question, measured, against, ratio, mustReach,
 }
 
 /**
- * Replaces the rows of a bench in the file, and writes the page anew.
+ * Replaces the rows of a bench in the file, and writes the pages anew.
  * @param options.areAll false when other rows of the bench were not measured, and stay
  */
 export function keepRows(bench: string, rows: readonly Row[], { areAll }: { readonly areAll: boolean }): void {
@@ -63,6 +64,7 @@ export function keepRows(bench: string, rows: readonly Row[], { areAll }: { read
   const sorted = kept.toSorted((a, b) => order.indexOf(a.bench) - order.indexOf(b.bench));
   writeFileSync(RESULTS, `${JSON.stringify(sorted, undefined, 2)}\n`);
   writeFileSync(PAGE, resultsPage());
+  writeFileSync(PLAYERS_PAGE, playersPage());
 }
 
 /** The text of `bench/README.md`. */
@@ -74,6 +76,11 @@ export function resultsPage(): string {
     return `## Last results: ${group}\n\n${TABLE_HEAD}\n${lines.join('\n')}`;
   });
   return `${readFileSync(INTRODUCTION, 'utf8')}\nMeasured on ${machines}.\n\n${sections.join('\n\n')}\n`;
+}
+
+/** The text of `docs/11-players.md` with the latest results of the players. */
+export function playersPage(): string {
+  return withPlayersTable(readFileSync(PLAYERS_PAGE, 'utf8'), readRows());
 }
 
 function readRows(): readonly Row[] {

@@ -8,6 +8,14 @@ import type { Player } from './player.ts';
 import { PROGRAM_PLAYERS, VLC } from './program-players.ts';
 import { serveWebPlayers, WEB_PLAYERS } from './web-players.ts';
 
+const LATE_HLS_JS = 'hls.js, lowLatencyMode off';
+/** The names of all players. */
+export const PLAYER_NAMES: readonly string[] = [
+  ...WEB_PLAYERS,
+  LATE_HLS_JS,
+  ...[...PROGRAM_PLAYERS, MPV, VLC].map(({ name }) => name),
+];
+
 /** Players, with the browser that some of them need. */
 export interface Players extends AsyncDisposable {
   readonly all: readonly Player[];
@@ -31,7 +39,7 @@ export async function openPlayers({
   const web = parts.use(await serveWebPlayers(browser));
   const all = [
     ...WEB_PLAYERS.map((name) => web.player(name)),
-    { ...web.player('hls.js', { lowLatencyMode: false }), name: 'hls.js, lowLatencyMode off' },
+    { ...web.player('hls.js', { lowLatencyMode: false }), name: LATE_HLS_JS },
     ...PROGRAM_PLAYERS,
     ...(areAll ? [MPV, VLC] : []),
   ];

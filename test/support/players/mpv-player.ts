@@ -32,15 +32,21 @@ async function play(url: string): Promise<Playing> {
   const fatal: string[] = [];
   createInterface(child.stderr).on('line', (line) => complaints.length < 1000 && complaints.push(line));
   const stopped = new AbortController();
-  let hasEnded = false;
+  let endedAtMs: number | undefined;
   const exited = once(child, 'close').then(([code, signal]) => {
-    if (!stopped.signal.aborted && code === 0) hasEnded = true;
+    if (!stopped.signal.aborted && code === 0) endedAtMs = Date.now();
     if (!stopped.signal.aborted && code !== 0) fatal.push(`exit ${code ?? signal}`);
     stopped.abort();
   });
   const looking = look({ control, picture: join(folder, 'picture.png'), frames, signal: stopped.signal });
   return {
-    report: async () => ({ frames: [...frames], ended: hasEnded, fatal: [...fatal], complaints: [...complaints] }),
+    report: async () => ({
+      frames: [...frames],
+      ended: endedAtMs !== undefined,
+      endedAtMs,
+      fatal: [...fatal],
+      complaints: [...complaints],
+    }),
     [Symbol.asyncDispose]: async () => {
       stopped.abort();
       child.kill('SIGKILL');

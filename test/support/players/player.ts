@@ -20,6 +20,8 @@ export interface PlayerReport {
    * Whether the player reported the end of the stream: the `ended` event of a browser's player, or an exit of a program without an error.
    */
   readonly ended: boolean;
+  /** Wall clock when it reported the end, in milliseconds since the Unix epoch. Undefined before. */
+  readonly endedAtMs?: number | undefined;
   /** Errors after which the player gives up, in its own words. */
   readonly fatal: readonly string[];
   /** Errors after which the player continues, for a person to read. */

@@ -99,14 +99,20 @@ function play({ command, args, env: ownEnv, fatal: givesUp, isForUsers = false }
     }
   });
   let isStopped = false;
-  let hasEnded = false;
+  let endedAtMs: number | undefined;
   const exited = once(child, 'close').then(([code, signal]) => {
     if (isStopped) return;
-    if (code === 0) hasEnded = fatal.length === 0;
-    else fatal.push(`exit ${code ?? signal}`);
+    if (code !== 0) fatal.push(`exit ${code ?? signal}`);
+    else if (fatal.length === 0) endedAtMs = Date.now();
   });
   return {
-    report: async () => ({ frames: [...frames], ended: hasEnded, fatal: [...fatal], complaints: [...complaints] }),
+    report: async () => ({
+      frames: [...frames],
+      ended: endedAtMs !== undefined,
+      endedAtMs,
+      fatal: [...fatal],
+      complaints: [...complaints],
+    }),
     [Symbol.asyncDispose]: async () => {
       isStopped = true;
       if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');

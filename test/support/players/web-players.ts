@@ -71,7 +71,7 @@ const page = (
   const note = (list) => (text) => { if (list.length < 1000) list.push(String(text)); };
   const noteFatal = note(report.fatal);
   const noteComplaint = note(report.complaints);
-  video.addEventListener('ended', () => { report.ended = true; });
+  video.addEventListener('ended', () => { report.ended = true; report.endedAtMs ??= Date.now(); });
   const rangesOf = (ranges) => Array.from(ranges, (_, index) => [ranges.start(index), ranges.end(index)]);
   globalThis.reportNow = () => {
     const { currentTime, duration, readyState, networkState, paused, seeking, buffered, seekable } = video;

@@ -1,0 +1,57 @@
+/**
+ * What players did in a case of the bench of players, and the row that says which of them miss the limit and by how much.
+ */
+import type { Answer, PlayerResult } from './question.ts';
+
+/** What one player did. */
+export interface Finding {
+  readonly name: string;
+  /** The same in words, for the details. */
+  readonly did: string;
+  /** The number of seconds that the limit is about. Left out where a case has none, and where the player did not get so far. */
+  readonly seconds?: number | undefined;
+  /** What went wrong besides the limit, such as `shows no frame`. */
+  readonly faults: readonly string[];
+}
+
+/** What all players must do. */
+export interface Requirement {
+  /** In words, such as `limit 5 s`. */
+  readonly against: string;
+  /** The most seconds; no limit by default. */
+  readonly limitS?: number;
+}
+
+/** The answer for a case, without the name of the case. */
+export type CaseAnswer = Omit<Answer, 'question'>;
+
+/** Compares what the players did with what they must do. */
+export function answerOf(
+  findings: readonly Finding[],
+  { against, limitS = Number.POSITIVE_INFINITY }: Requirement,
+): CaseAnswer {
+  const judged = findings.map((finding) => ({ ...finding, missed: missedBy(finding, limitS) }));
+  const good = judged.filter(({ missed }) => missed === undefined).length;
+  const missed = judged.flatMap(({ name, missed: by }) => (by === undefined ? [] : [`${name} (${by})`]));
+  return {
+    measured: `${good} of ${judged.length}${missed.length === 0 ? '' : `; missed by ${missed.join(', ')}`}`,
+    against,
+    ratio: good / judged.length,
+    mustReach: 'all',
+    reached: missed.length === 0,
+    details: judged.map(({ name, did }) => `${name}: ${did}`).join('; '),
+    players: judged.map(
+      ({ name, seconds, faults, missed: by }): PlayerResult => ({
+        name,
+        result: faults.length > 0 ? faults.join(', ') : seconds === undefined ? '✓' : `${seconds.toFixed(1)} s`,
+        reached: by === undefined,
+      }),
+    ),
+  };
+}
+
+/** Undefined when a player reached what is required. */
+function missedBy({ seconds, faults }: Finding, limitS: number): string | undefined {
+  if (faults.length > 0) return faults.join(', ');
+  return seconds === undefined || seconds <= limitS ? undefined : `by ${(seconds - limitS).toFixed(2)} s`;
+}
