@@ -88,14 +88,16 @@ async function openedAfter(server: TestServer, players: Players, afterMs: number
   await sleep(SETTLED_MS + Math.min(afterMs, PATIENCE_MS - SETTLED_MS));
   await run.publisher.stop();
   const seen = await run.until(({ ended }) => ended);
-  const findings = seen.map(({ name, openedAtMs, report }): Finding => {
+  const findings = seen.map((each) => {
+    const { openedAtMs, report } = each;
     const end = report.ended ? 'sees the end' : NO_END;
+    const faults = report.ended ? [] : [end];
     const [first] = report.frames;
-    const faults = [...(report.ended ? [] : [end]), ...fatalOf(report)];
-    if (first === undefined) return { name, did: `shows no frame, ${end}`, faults: ['shows no frame', ...faults] };
+    if (first === undefined)
+      return found(each, { did: `shows no frame, ${end}`, faults: ['shows no frame', ...faults] });
     const late = lateness(report.frames) / 1000;
     const did = `${late.toFixed(1)} s late, first frame after ${seconds(first.atMs - openedAtMs)} s, ${end}`;
-    return { name, did, seconds: late, faults };
+    return found(each, { did, seconds: late, faults });
   });
   return answerOf(findings, { against: `at most ${MAX_LATENCY_S} s late`, limitS: MAX_LATENCY_S });
 }
@@ -107,8 +109,14 @@ const lateness = (frames: readonly ShownFrame[]) =>
     0.5,
   );
 
-const fatalOf = ({ fatal }: PlayerReport): readonly string[] =>
-  fatal.length === 0 ? [] : [`${fatal.length} fatal error${fatal.length === 1 ? '' : 's'}`];
+/** What a player did. Its fatal errors are added to its faults. */
+function found({ name, report: { fatal } }: Seen, { did, seconds: inS, faults = [] }: Did): Finding {
+  if (fatal.length === 0) return { name, did, seconds: inS, faults };
+  const errors = `${fatal.length} fatal error${fatal.length === 1 ? '' : 's'}`;
+  return { name, did: `${did}, ${errors}: ${fatal.slice(0, 2).join(', ')}`, seconds: inS, faults: [...faults, errors] };
+}
+
+type Did = Pick<Finding, 'did' | 'seconds'> & Partial<Pick<Finding, 'faults'>>;
 
 async function away(server: TestServer, players: Players, awayS: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
@@ -118,12 +126,11 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   await using back = await startPublisher({ url: server.rtmpUrl(run.streamKey), video: VIDEO });
   const firstOf = ({ frames }: PlayerReport) => frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs);
   const seen = await run.until((report) => firstOf(report) !== undefined);
-  const findings = seen.map(({ name, report }): Finding => {
-    const first = firstOf(report);
-    const faults = fatalOf(report);
-    if (first === undefined) return { name, did: 'shows nothing new', faults: ['shows nothing new', ...faults] };
+  const findings = seen.map((each) => {
+    const first = firstOf(each.report);
+    if (first === undefined) return found(each, { did: 'shows nothing new', faults: ['shows nothing new'] });
     const afterS = (first.atMs - back.startedAtMs) / 1000;
-    return { name, did: `shows new frames ${afterS.toFixed(1)} s after its return`, seconds: afterS, faults };
+    return found(each, { did: `shows new frames ${afterS.toFixed(1)} s after its return`, seconds: afterS });
   });
   return answerOf(findings, { against: `new frames within ${MAX_RETURN_S} s`, limitS: MAX_RETURN_S });
 }
@@ -151,15 +158,15 @@ async function otherSize(server: TestServer, players: Players): Promise<CaseAnsw
   const reactedAtMs = ({ frames, endedAtMs: playerEndedAtMs }: PlayerReport) =>
     frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs)?.atMs ?? playerEndedAtMs;
   const seen = await run.until((report) => reactedAtMs(report) !== undefined);
-  const findings = seen.map(({ name, report }): Finding => {
+  const findings = seen.map((each) => {
+    const { name, report } = each;
     const atMs = reactedAtMs(report);
-    const faults = fatalOf(report);
-    if (atMs === undefined) return { name, did: `stands still, ${lateBy(name)}`, faults: ['stands still', ...faults] };
-    const what = report.ended ? 'ends' : 'shows the next session';
+    if (atMs === undefined) return found(each, { did: `stands still, ${lateBy(name)}`, faults: ['stands still'] });
     // The playlists go on while the publisher is away, so a player that ends meanwhile has given up.
-    if (atMs < back.startedAtMs) return { name, did: 'ends too early', faults: ['ends too early', ...faults] };
+    if (atMs < back.startedAtMs) return found(each, { did: 'ends too early', faults: ['ends too early'] });
+    const what = report.ended ? 'ends' : 'shows the next session';
     const afterS = (atMs - endedAtMs) / 1000;
-    return { name, did: `${what} after ${afterS.toFixed(1)} s, ${lateBy(name)}`, seconds: afterS, faults };
+    return found(each, { did: `${what} after ${afterS.toFixed(1)} s, ${lateBy(name)}`, seconds: afterS });
   });
   return answerOf(findings, { against: `within ${MAX_END_S} s of the end of the playlist`, limitS: MAX_END_S });
 }
@@ -212,12 +219,12 @@ async function runningRecording(server: TestServer, players: Players): Promise<C
     (early.find((each) => each.name === name)!.report.frames[0]?.drawnAtMs ?? Number.NaN) -
     recorded.publisher.startedAtMs;
   const endsEarlyByMs = ({ frames }: PlayerReport) => stoppedAtMs - (frames.at(-1)?.drawnAtMs ?? 0);
-  const findings = seen.map(({ name, report }): Finding => {
+  const findings = seen.map((each) => {
+    const { name, report } = each;
     const begins = `begins ${seconds(beginsAtMs(name))} s after the start`;
-    if (!report.ended) return { name, did: `${begins}, ${NO_END}`, faults: [NO_END, ...fatalOf(report)] };
+    if (!report.ended) return found(each, { did: `${begins}, ${NO_END}`, faults: [NO_END] });
     const end = `ends ${seconds(endsEarlyByMs(report))} s before the end`;
-    const faults = [...(endsEarlyByMs(report) <= MAX_CUT_MS ? [] : [end]), ...fatalOf(report)];
-    return { name, did: `${begins}, ${end}`, faults };
+    return found(each, { did: `${begins}, ${end}`, faults: endsEarlyByMs(report) <= MAX_CUT_MS ? [] : [end] });
   });
   return answerOf(findings, { against: 'all of them' });
 }
@@ -239,11 +246,12 @@ async function endedRecording(server: TestServer, players: Players, what: 'recor
   });
   const isWhole = (report: PlayerReport) =>
     Object.values(edges(report)).every((differenceMs) => Math.abs(differenceMs) <= MAX_CUT_MS);
-  const findings = seen.map(({ name, report }): Finding => {
+  const findings = seen.map((each) => {
+    const { report } = each;
     const { beginsMs, endsMs } = edges(report);
     const shows = `shows ${seconds(beginsMs)} s from its start to ${seconds(endsMs)} s from its end`;
-    const faults = [...(isWhole(report) ? [] : [shows]), ...(report.ended ? [] : [NO_END]), ...fatalOf(report)];
-    return { name, did: `${shows}, ${report.ended ? 'ends' : NO_END}`, faults };
+    const faults = [...(isWhole(report) ? [] : [shows]), ...(report.ended ? [] : [NO_END])];
+    return found(each, { did: `${shows}, ${report.ended ? 'ends' : NO_END}`, faults });
   });
   return answerOf(findings, { against: 'all of them' });
 }

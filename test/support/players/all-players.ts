@@ -3,6 +3,7 @@
  */
 import { launchChromium, type TestBrowser } from '../chromium.ts';
 import { needs } from '../tools.ts';
+import { INTERFACE_PLAYERS } from './interface-players.ts';
 import { MPV } from './mpv-player.ts';
 import type { Player } from './player.ts';
 import { PROGRAM_PLAYERS, VLC } from './program-players.ts';
@@ -13,6 +14,7 @@ const LATE_HLS_JS = 'hls.js, lowLatencyMode off';
 export const PLAYER_NAMES: readonly string[] = [
   ...WEB_PLAYERS,
   LATE_HLS_JS,
+  ...INTERFACE_PLAYERS,
   ...[...PROGRAM_PLAYERS, MPV, VLC].map(({ name }) => name),
 ];
 
@@ -23,7 +25,7 @@ export interface Players extends AsyncDisposable {
 
 /**
  * Starts the browser, unless one is given, and serves its pages.
- * @param areAll whether mpv and VLC are among the players, which must be installed then
+ * @param areAll whether mpv and VLC, which must be installed then, and the interfaces around hls.js are among the players
  */
 export async function openPlayers({
   areAll = false,
@@ -40,6 +42,7 @@ export async function openPlayers({
   const all = [
     ...WEB_PLAYERS.map((name) => web.player(name)),
     { ...web.player('hls.js', { lowLatencyMode: false }), name: LATE_HLS_JS },
+    ...(areAll ? INTERFACE_PLAYERS.map((name) => web.player(name)) : []),
     ...PROGRAM_PLAYERS,
     ...(areAll ? [MPV, VLC] : []),
   ];

@@ -9,12 +9,17 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { TestBrowser } from '../chromium.ts';
 import { readFrameCode } from '../frame-code.ts';
+import { bundleInterface, INTERFACE_PLAYERS, type InterfacePlayerName, MOUNT_INTERFACE } from './interface-players.ts';
 import { MAX_FRAMES, type Player, type PlayerReport, type Playing } from './player.ts';
 
 /** Names of the web players. */
 export const WEB_PLAYERS = ['hls.js', 'Shaka', 'video.js'] as const;
 /** One of {@link WEB_PLAYERS}. */
 export type WebPlayerName = (typeof WEB_PLAYERS)[number];
+/** A player that a page can have. */
+type PageName = WebPlayerName | InterfacePlayerName;
+const isInterface = (name: PageName): name is InterfacePlayerName =>
+  (INTERFACE_PLAYERS as readonly string[]).includes(name);
 
 const packageFolder = (name: string) => join(dirname(fileURLToPath(import.meta.url)), '../../../node_modules', name);
 
@@ -58,19 +63,26 @@ const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly
   },
 };
 
-const page = (
-  script: string,
-) => `<!doctype html><meta charset="utf-8"><title>player</title><link rel="icon" href="data:,">
-<video class="video-js" muted autoplay playsinline width="320" height="180"></video>
+const VIDEO = '<video class="video-js" muted autoplay playsinline width="320" height="180"></video>';
+
+/** The text of a page with a video element, or of one in which an interface makes it. */
+const pageOf = (name: PageName) =>
+  isInterface(name)
+    ? page({ body: '', video: MOUNT_INTERFACE, script: '' })
+    : page({ body: VIDEO, video: `const video = document.querySelector('video');`, script: PAGES[name].script });
+
+const page = ({ body, video, script }: { readonly body: string; readonly video: string; readonly script: string }) =>
+  `<!doctype html><meta charset="utf-8"><title>player</title><link rel="icon" href="data:,">
+<body>${body}
 <script src="/library.js"></script>
 <script type="module">
   const query = new URLSearchParams(location.search);
   const src = query.get('src');
-  const video = document.querySelector('video');
   const report = globalThis.report = { frames: [], ended: false, fatal: [], complaints: [] };
   const note = (list) => (text) => { if (list.length < 1000) list.push(String(text)); };
   const noteFatal = note(report.fatal);
   const noteComplaint = note(report.complaints);
+  ${video}
   video.addEventListener('ended', () => { report.ended = true; report.endedAtMs ??= Date.now(); });
   const rangesOf = (ranges) => Array.from(ranges, (_, index) => [ranges.start(index), ranges.end(index)]);
   globalThis.reportNow = () => {
@@ -107,27 +119,38 @@ export interface WebPlaying extends Playing {
 /** Serves the pages of the web players until disposed. */
 export interface WebPlayers extends AsyncDisposable {
   /** Starts to play the multivariant playlist at a URL. @param config settings of hls.js that differ from their defaults */
-  play(name: WebPlayerName, url: string, config?: object): Promise<WebPlaying>;
+  play(name: PageName, url: string, config?: object): Promise<WebPlaying>;
   /** The player with this name. @param config settings of hls.js that differ from their defaults */
-  player(name: WebPlayerName, config?: object): Player;
+  player(name: PageName, config?: object): Player;
 }
 
 /** Serves the pages on a free loopback port. @param browser opens them. The caller closes it. */
 export async function serveWebPlayers(browser: TestBrowser): Promise<WebPlayers> {
+  const bundles = new Map<InterfacePlayerName, Promise<string>>();
+  const libraryOf = async (name: PageName): Promise<string> => {
+    if (!isInterface(name)) return readFileSync(PAGES[name].library, 'utf8');
+    const bundle = bundles.get(name) ?? bundleInterface(name);
+    bundles.set(name, bundle);
+    return await bundle;
+  };
   const server = createServer((request, response) => {
     const url = new URL(request.url ?? '/', 'http://localhost');
     const referrer = request.headers.referer === undefined ? undefined : new URL(request.headers.referer);
-    const name = (referrer ?? url).searchParams.get('player') as WebPlayerName;
+    const name = (referrer ?? url).searchParams.get('player') as PageName;
     const isLibrary = url.pathname === '/library.js';
-    response.setHeader('content-type', isLibrary ? 'text/javascript' : 'text/html');
+    response.setHeader('content-type', isLibrary ? 'text/javascript; charset=utf-8' : 'text/html');
     response.setHeader('cache-control', 'no-store');
     response.setHeader('referrer-policy', 'unsafe-url');
-    response.end(isLibrary ? readFileSync(PAGES[name].library) : page(PAGES[name].script));
+    const text = isLibrary ? libraryOf(name) : Promise.resolve(pageOf(name));
+    text.then(
+      (found) => response.end(found),
+      (error: Error) => response.destroy(error),
+    );
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const play = async (name: WebPlayerName, src: string, config: object = {}): Promise<WebPlaying> => {
+  const play = async (name: PageName, src: string, config: object = {}): Promise<WebPlaying> => {
     const watched = await browser.newPage({ viewport: { width: 400, height: 225 } });
     await watched.page.goto(
       `http://127.0.0.1:${port}/?${String(new URLSearchParams({ player: name, src, config: JSON.stringify(config) }))}`,
