@@ -9,7 +9,7 @@ import type { PlayerReport, ShownFrame } from '../test/support/players/player.ts
 import { type Publisher, startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
 import { playlistUrls } from './support/ladder.ts';
-import { answerOf, type CaseAnswer, type Finding } from './support/player-findings.ts';
+import { answerOf, type CaseAnswer, type Finding, firstNewFrame } from './support/player-findings.ts';
 import { PLAYED_FPS as FPS, open, PATIENCE_MS, play, type Seen, PLAYED_VIDEO as VIDEO } from './support/playing.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 import { percentile } from './support/statistics.ts';
@@ -124,7 +124,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
   await run.publisher.kill();
   await sleep(awayS * 1000);
   await using back = await startPublisher({ url: server.rtmpUrl(run.streamKey), video: VIDEO });
-  const firstOf = ({ frames }: PlayerReport) => frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs);
+  const firstOf = ({ frames }: PlayerReport) => firstNewFrame(frames, back.startedAtMs);
   const seen = await run.until((report) => firstOf(report) !== undefined);
   const findings = seen.map((each) => {
     const first = firstOf(each.report);
@@ -156,7 +156,7 @@ async function otherSize(server: TestServer, players: Players): Promise<CaseAnsw
   });
   const endedAtMs = await end;
   const reactedAtMs = ({ frames, endedAtMs: playerEndedAtMs }: PlayerReport) =>
-    frames.find(({ drawnAtMs }) => drawnAtMs >= back.startedAtMs)?.atMs ?? playerEndedAtMs;
+    firstNewFrame(frames, back.startedAtMs)?.atMs ?? playerEndedAtMs;
   const seen = await run.until((report) => reactedAtMs(report) !== undefined);
   const findings = seen.map((each) => {
     const { name, report } = each;

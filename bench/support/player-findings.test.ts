@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { answerOf } from './player-findings.ts';
+import { answerOf, firstNewFrame } from './player-findings.ts';
 
 const REQUIREMENT = { against: 'limit 5 s', limitS: 5 };
 
@@ -32,4 +32,12 @@ test('a row of the players is reached when each player does what is required, wi
   assert.equal(measured, '1 of 1');
   assert.equal(reached, true);
   assert.deepEqual(players, [{ name: 'hls.js', result: '✓', reached: true }]);
+});
+
+test('a frame that was shown before it was drawn was misread, and is not the first new frame', () => {
+  const old = { counter: 1, drawnAtMs: 900, atMs: 1000 };
+  const misread = { counter: 2, drawnAtMs: 99_000, atMs: 1100 };
+  const fresh = { counter: 3, drawnAtMs: 2000, atMs: 3000 };
+  assert.equal(firstNewFrame([old, misread, fresh], 1500), fresh);
+  assert.equal(firstNewFrame([old, misread], 1500), undefined);
 });

@@ -1,6 +1,7 @@
 /**
  * What players did in a case of the bench of players, and the row that says which of them miss the limit and by how much.
  */
+import type { ShownFrame } from '../../test/support/players/player.ts';
 import type { Answer, PlayerResult } from './question.ts';
 
 /** What one player did. */
@@ -24,6 +25,14 @@ export interface Requirement {
 
 /** The answer for a case, without the name of the case. */
 export type CaseAnswer = Omit<Answer, 'question'>;
+
+/**
+ * The first frame that a publisher drew at a moment or later. A frame that was shown before it was drawn is a damaged frame whose code was
+ * misread, as VLC shows some.
+ */
+export function firstNewFrame(frames: readonly ShownFrame[], sinceMs: number): ShownFrame | undefined {
+  return frames.find(({ atMs, drawnAtMs }) => drawnAtMs >= sinceMs && atMs >= drawnAtMs);
+}
 
 /** Compares what the players did with what they must do. */
 export function answerOf(
