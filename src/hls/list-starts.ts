@@ -8,8 +8,8 @@ const REMEMBERED_SEGMENTS = 64;
 
 /**
  * The first listed segment of a session by its newest complete one, the same for all renditions. Durations of the audio are multiples of its
- * frames, so by its own durations each rendition would remove a segment at another time. In half of the cases video.js 8.24 stopped after a
- * few frames, and Shaka 5.2 failed, where it opened playlists of audio and video that began at different segments.
+ * frames, so by its own durations each rendition would remove a segment at another time. Shaka 5.2 fails, and video.js 8.24 at times, where it
+ * opens playlists of audio and video that begin at different segments.
  */
 export class ListStarts {
   readonly #firsts = new BoundedMap<number, number>(REMEMBERED_SEGMENTS);
