@@ -78,6 +78,6 @@ suite('the pages for people', NEEDS_CHROMIUM, () => {
     await page.getByLabel('Playback id of the stream').fill(` ${stream.playbackId} `);
     await page.getByRole('button', { name: 'Watch' }).click();
     await page.waitForURL(`**/play/${stream.playbackId}`);
-    assert.equal(await page.title(), 'Live stream · Millrace');
+    assert.equal(await page.title(), 'test · Millrace');
   });
 });
