@@ -14,6 +14,7 @@ import { type ApiKeyId, type NodeId, newEventId, type StreamId } from '#domain/i
 import { OwnerTokens } from '#domain/owner-token.ts';
 import type { Secret } from '#domain/secret.ts';
 import type { Stream } from '#domain/stream.ts';
+import { fetchableS } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import { createPresentation } from '#hls/presentation.ts';
 import { createHttp, listenHttp } from '#http/http.ts';
@@ -390,7 +391,7 @@ async function addInterfaces(
   } = from;
   const { store, clock, logger, metrics, onKeyUse, isAttended = false } = from.options;
   const { nodeId, registry } = sessions;
-  const { windowS, targetDurationS } = config.hls;
+  const { targetDurationS } = config.hls;
   const secret = await store.nodes.clusterSecret();
   const { library } = sessions.recordings;
   const tokens = new BrowserTokens(secret);
@@ -463,7 +464,7 @@ async function addInterfaces(
     cluster: store.isShared
       ? {
           secret,
-          owners: { store, nodeId, clock, keptForMs: (windowS + 3 * targetDurationS) * 1000, quotas: config.quotas },
+          owners: { store, nodeId, clock, keptForMs: fetchableS(config.hls) * 1000, quotas: config.quotas },
         }
       : undefined,
   });
@@ -497,8 +498,8 @@ function noteRefusals(store: Store, logger: Logger): (report: RefusalReport) => 
 }
 
 /**
- * Waits for a stream or recording. It counts as existing while the store is away, and while lookups are refused to the viewer's address: the
- * player page then waits for it.
+ * Waits for the lookup of a stream or recording. Where it fails, because the store is away or lookups are refused to the viewer's address,
+ * the stream or recording counts as existing without a name: the player page then waits for it.
  */
 async function unlessAway(
   playable: Promise<PlayableRights | undefined>,

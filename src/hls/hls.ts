@@ -9,6 +9,30 @@ import type { Track } from '#media/track.ts';
 
 /** How far a segment may exceed the target duration, because EXTINF rounded to seconds must not exceed it (§4.4.3.1). */
 export const TARGET_ROUNDING_S = 0.49;
+/** How much longer than wanted a playlist may be, as a fraction, so that all playlists of a session can begin at the same segment. */
+export const LONGER_BY = 0.25;
+/** The smallest number of segments in a live playlist (Apple 8.13). */
+export const LEAST_SEGMENTS = 6;
+
+/**
+ * The least length of live playlists, in seconds: the window, but more than the three target durations that every playlist must have, so
+ * that shorter segments of one rendition do not make its playlist begin earlier than the others (rfc8216bis §6.2.2).
+ */
+export function wantedListS({ windowS, targetDurationS }: ListLimits): number {
+  return Math.max(windowS, 4 * targetDurationS);
+}
+
+/** How long the media of ended playlists can be fetched, in seconds: for the length of the longest one and three more target durations. */
+export function fetchableS(limits: ListLimits): number {
+  const { targetDurationS } = limits;
+  const longestS = Math.max(
+    (1 + LONGER_BY) * wantedListS(limits),
+    LEAST_SEGMENTS * (targetDurationS + TARGET_ROUNDING_S),
+  );
+  return longestS + 3 * targetDurationS;
+}
+
+type ListLimits = Pick<PresentationOptions, 'windowS' | 'targetDurationS'>;
 
 /** The user that memory is charged to. */
 export interface MemoryUser {
@@ -57,7 +81,7 @@ export interface PresentationOptions {
   readonly targetDurationS: number;
   /** How long a request is held for an answer, in milliseconds: three target durations by default (rfc8216bis §6.2.5.2). */
   readonly longestHoldMs?: number;
-  /** The length of the media that a live playlist lists, in seconds. */
+  /** The least length of the media that a live playlist lists, in seconds. See {@link wantedListS}. */
   readonly windowS: number;
   /** The media sequence number of the segment with ordinal 0. */
   readonly firstMediaSequence: number;

@@ -29,7 +29,7 @@ export interface PackagerOptions extends WindowLimits {
 
 /** The shortest duration of a segment, because EXTINF must not be 0. */
 const SHORTEST_SEGMENT_S = 0.001;
-/** The least time that is left out where only full parts are filled, so that a short one does not end the segment (see `plannedParts`). */
+/** The least time that stays unfilled where only full parts are made, so that no short part ends the segment (see `plannedParts`). */
 const LEFT_OUT_S = 0.15;
 
 /** The newest video sample. It is written when the next one comes, because only then its duration is known. */
@@ -251,7 +251,7 @@ export class Packager {
   /** Writes what is left of the old configuration, to which all media before the mark belongs, and takes the new one. */
   #adoptTrack(track: Track, first: Packet): void {
     this.#pushShown(first.dts, first.mark);
-    // What is left of the time of the old configuration is filled by its keyframe, where the new one continues it, or by its silence.
+    // The rest of the old configuration's time is filled: in audio with silence, in video with its keyframe if no discontinuity follows.
     if (first.kind === 'audio' || !first.mark?.discontinuity) {
       this.#fill(Math.round((first.dts * this.#track.timescale) / track.timescale));
     }
@@ -368,7 +368,7 @@ export class Packager {
       if (whole && restTicks < longestTicks + LEFT_OUT_S * this.#track.timescale) return;
       const sizeTicks = partSize(restTicks, longestTicks, whole);
       const fitting = Math.floor((sizeTicks - growingTicks) / frameTicks);
-      // A part has at least one frame, also after a change to longer ones.
+      // A part has at least one frame, also after a change to longer frames.
       let frames = sizeTicks === restTicks ? left : Math.max(growingTicks > 0 ? 0 : 1, fitting);
       for (; frames > 0; frames--, left--) {
         const dts = ticks(this.#endTicks);
@@ -480,7 +480,7 @@ export class Packager {
 export const segmentName = (msn: number): string => `${msn}.m4s`;
 const partName = (msn: number, index: number): string => `${msn}.${index}.m4s`;
 
-/** The size of the next part of a filled time. Two equal parts at the end are better than a full and a tiny one. */
+/** The size in ticks of the next part that fills a time. Two equal parts at the end are better than a full and a tiny one. */
 function partSize(rest: number, most: number, whole: boolean): number {
   if (rest <= most) return rest;
   return !whole && rest < 2 * most ? Math.ceil(rest / 2) : most;

@@ -209,7 +209,7 @@ export class PartBuilder {
     return this.#endsAsPlanned() || this.leftTicks < this.#frameTicks - JITTER_S * this.#track.timescale;
   }
 
-  /** Whether the newest sample ends a planned part. Only media is planned. */
+  /** Whether the newest sample ends its part as planned. Plans are for media, not for what fills a gap. */
   #endsAsPlanned(): boolean {
     const { frames } = this.#segment;
     const end = this.#plan.endOf(frames) ?? Number.POSITIVE_INFINITY;

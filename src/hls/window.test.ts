@@ -34,25 +34,25 @@ describe('a window', () => {
     assert.deepEqual(listed(filled(30, 2, 20)), [20, 21, 22, 23, 24, 25, 26, 27, 28, 29]);
   });
 
-  test('never lists less than six segments, and never less than three target durations', () => {
+  test('never lists less than six segments, and never less than four target durations', () => {
     assert.equal(filled(30, 4, 8).segments.length, 6);
-    assert.equal(filled(60, 0.5, 8).segments.length, 24);
+    assert.equal(filled(60, 0.5, 8).segments.length, 32);
   });
 
-  test('begins with the same segment as those of other renditions, whose segments are a little shorter', () => {
+  test('begins with the same segment as the windows of other renditions, although their segments are a little shorter', () => {
     const listStarts = new ListStarts();
     assert.deepEqual(listed(filled(30, 2, 20, listStarts))[0], 20);
     assert.deepEqual(listed(filled(30, 1.999, 20, listStarts))[0], 20);
     assert.deepEqual(listed(filled(30, 1.999, 20))[0], 19);
   });
 
-  test('is never shorter than three target durations, wherever others begin', () => {
+  test('is never shorter than three target durations, wherever the windows of other renditions begin', () => {
     const listStarts = new ListStarts();
-    assert.equal(listed(filled(60, 2, 12, listStarts)).length, 6);
-    assert.equal(listed(filled(60, 1.999, 12, listStarts)).length, 7);
+    assert.equal(listed(filled(60, 2, 12, listStarts))[0], 52);
+    assert.equal(listed(filled(60, 1.999, 12, listStarts))[0], 52);
   });
 
-  test('of a rendition that began later does not shorten those of others', () => {
+  test('of a rendition that began later does not shorten the windows of others', () => {
     const listStarts = new ListStarts();
     const late = new Window({ windowS: 20, targetDurationS: 4, listStarts });
     for (let msn = 25; msn < 30; msn += 1) write(late, msn, msn * 2, 2);
@@ -81,7 +81,7 @@ describe('a window', () => {
     assert.deepEqual(window.takeExpired(1000), []);
   });
 
-  test('begins with every fourth segment, unless it becomes a fourth longer than it should be', () => {
+  test('begins only with every fourth segment, unless that made it more than a fourth longer than it should be', () => {
     const startsOf = (durationS: number, windowS: number) =>
       Array.from({ length: 9 }, (_, more) => listed(filled(60 + more, durationS, windowS))[0]);
     assert.deepEqual(startsOf(2, 36), [40, 40, 44, 44, 44, 44, 48, 48, 48]);

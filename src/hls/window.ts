@@ -1,8 +1,8 @@
 /**
  * The window: the segments and parts that one media playlist lists, and when each of them is removed.
  */
-import type { MediaResource } from './hls.ts';
-import type { ListStarts } from './list-starts.ts';
+import { LEAST_SEGMENTS, LONGER_BY, type MediaResource, wantedListS } from './hls.ts';
+import type { ListStarts, StartedList } from './list-starts.ts';
 
 /** A partial segment. */
 export interface Part {
@@ -43,19 +43,15 @@ export interface WindowView {
 export interface WindowLimits {
   readonly windowS: number;
   readonly targetDurationS: number;
-  /** Those of all renditions of the session. */
+  /** Decides where the lists of all renditions of the session begin. */
   readonly listStarts: ListStarts;
 }
 
-/** The smallest number of segments in a live playlist (Apple 8.13). */
-const LEAST_SEGMENTS = 6;
 /**
  * A list begins with every fourth segment only. Players load the lists of audio and video one after the other, perhaps from a cache, and one
  * of them may have lost a segment in the meantime (see {@link ListStarts}). The less often a list loses segments, the rarer this is.
  */
 const START_EVERY = 4;
-/** How much longer than the window a list may be for that, as a fraction of the window. */
-const LONGER_BY = 0.25;
 
 /** The duration of a segment, as in EXTINF. */
 export function durationOf({ startS, endS }: Segment): number {
@@ -63,7 +59,7 @@ export function durationOf({ startS, endS }: Segment): number {
 }
 
 /** The listed segments of one rendition, and those that have left the list but can still be fetched. */
-export class Window implements WindowView {
+export class Window implements WindowView, StartedList {
   readonly #limits: WindowLimits;
   #segments: readonly Segment[] = [];
   readonly #retired: { readonly segment: Segment; readonly untilS: number }[] = [];
@@ -107,8 +103,14 @@ export class Window implements WindowView {
   complete(open: Segment, endS: number): Segment {
     const complete = { ...open, endS, complete: true };
     this.#replaceLast(complete);
-    this.#retire(endS, this.#firstMsn(complete.msn));
+    this.#limits.listStarts.completed(this, complete.msn, this.#wantedMsn());
     return complete;
+  }
+
+  startAt(msn: number): void {
+    // §6.2.2: removing segments must not make a playlist shorter than three target durations.
+    const { msn: mostMsn } = this.#lastStart(3 * this.#limits.targetDurationS);
+    this.#retire(this.#segments.at(-1)?.endS ?? 0, Math.min(msn, mostMsn));
   }
 
   /** Removes the retired segments that need not be kept any longer, and returns them. @param nowS session time in seconds */
@@ -126,18 +128,10 @@ export class Window implements WindowView {
     this.#segments = [...this.#segments.slice(0, -1), segment];
   }
 
-  /** The first segment to list when `lastMsn` is complete. Undefined while the list is shorter than the window. */
-  #firstMsn(lastMsn: number): number | undefined {
-    const { windowS, targetDurationS, listStarts } = this.#limits;
-    // §6.2.2: removing segments must not make a playlist shorter than three target durations.
-    const [leastS, wantedS] = [3 * targetDurationS, Math.max(windowS, 3 * targetDurationS)];
+  /** The first segment of a list as long as wanted or a little longer. Undefined while the list is shorter. */
+  #wantedMsn(): number | undefined {
+    const wantedS = wantedListS(this.#limits);
     if (lengthOf(this.#segments) < wantedS) return undefined;
-    const decided = listStarts.of(lastMsn, this.#wantedMsn(wantedS));
-    return Math.min(decided, this.#lastStart(leastS).msn);
-  }
-
-  /** The first segment of a list of this duration or a little more, in seconds, by the durations of this rendition. */
-  #wantedMsn(wantedS: number): number {
     const { msn } = this.#lastStart(wantedS);
     const even = this.#segments.findLast((segment) => segment.msn <= msn && segment.msn % START_EVERY === 0);
     if (even === undefined) return msn;
@@ -157,13 +151,13 @@ export class Window implements WindowView {
     return this.#segments[start]!;
   }
 
-  /** @param firstMsn the segments before this one are removed from the list */
-  #retire(nowS: number, firstMsn = 0): void {
-    let listedS = lengthOf(this.#segments);
+  /** Removes segments from the list, and keeps them fetchable for a while. @param firstMsn the first segment that stays */
+  #retire(nowS: number, firstMsn: number): void {
+    if (this.#segments[0] === undefined || this.#segments[0].msn >= firstMsn) return;
+    const listedS = lengthOf(this.#segments);
     for (const segment of this.#segments.filter(({ msn }) => msn < firstMsn)) {
       // §6.2.2: a segment stays fetchable for its duration plus that of the longest playlist that listed it. Parts need less.
       this.#retired.push({ segment, untilS: nowS + durationOf(segment) + listedS });
-      listedS -= durationOf(segment);
     }
     this.#segments = this.#segments.filter(({ msn }) => msn >= firstMsn);
   }

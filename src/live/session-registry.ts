@@ -6,7 +6,13 @@ import type { NodeId, StreamId, UserId } from '#domain/ids.ts';
 import type { Quotas } from '#domain/quotas.ts';
 import { SESSION_PHASES, type Session, type SessionState } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
-import type { MediaMemory, MemoryUser, Presentation, PresentationOptions } from '#hls/hls.ts';
+import {
+  fetchableS,
+  type MediaMemory,
+  type MemoryUser,
+  type Presentation,
+  type PresentationOptions,
+} from '#hls/hls.ts';
 import type { Announcement, PublicationEnd, PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import type { Clock } from '#lib/clock.ts';
 import { MIB, ms } from '#lib/units.ts';
@@ -104,9 +110,7 @@ export class SessionRegistry implements AsyncDisposable {
       quotasOf,
       streamOf,
     });
-    // The media in the last playlists stays fetchable for their length and three more target durations.
-    const retiredAfterMs = (settings.windowS + 3 * settings.targetDurationS) * 1000;
-    this.#retirements = new Retirements(retiredAfterMs, (session) => this.#retire(session), errors);
+    this.#retirements = new Retirements(fetchableS(settings) * 1000, (session) => this.#retire(session), errors);
     metrics.viewers.observe({}, () => viewers.count);
     metrics.publishers.observe({}, () => publishers.count);
     metrics.mediaMemory.observe({}, () => memory.usedBytes);

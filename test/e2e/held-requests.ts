@@ -1,6 +1,7 @@
 /**
  * Requests for what comes next in a broadcast, which servers hold for as long as a test needs.
  */
+import assert from 'node:assert/strict';
 import type { MediaPlaylist } from '../support/hls-playlist.ts';
 import { readMediaPlaylist } from '../support/hls-playlist.ts';
 import { waitFor } from '../support/wait-for.ts';
@@ -8,8 +9,8 @@ import type { Broadcast } from './cuts.ts';
 import { get } from './viewer.ts';
 
 /**
- * How far the listed media is at least ahead of the clock. Another two seconds, and a part that is not listed yet, are still less than the
- * ten seconds by which a publisher may be ahead.
+ * The least time by which the listed media is ahead of the clock. With another two seconds, and a part that is not listed yet, it is still
+ * less than the ten seconds by which a publisher may be ahead.
  */
 const AHEAD_MS = 5500;
 
@@ -22,8 +23,8 @@ export interface HeldRequests<Answered> {
 }
 
 /**
- * Sends requests for what comes next, and waits until they are seen to be held. They are sent again when one is answered before, because the
- * machine stood still for longer than the media that was sent ahead of the clock.
+ * Sends requests for what comes next, and waits until they are seen to be held. They are sent again when one is answered before that,
+ * because the machine stood still for longer than the media lasts that was sent ahead of the clock.
  * @param send sends the requests. It is called with the newest playlist of the owner
  * @param areHeld whether servers hold them as expected
  */
@@ -32,7 +33,7 @@ export async function holdRequests<Answered>(
   send: (playlist: MediaPlaylist) => readonly Promise<Answered>[],
   areHeld: () => Promise<boolean>,
 ): Promise<HeldRequests<Answered>> {
-  for (;;) {
+  for (const deadlineMs = performance.now() + 120_000; ; ) {
     let isAnswered = false;
     const requests = send(await giveHeadStart(live)).map((request) =>
       request.finally(() => {
@@ -46,6 +47,7 @@ export async function holdRequests<Answered>(
     };
     if (await until(areHeld, 'the requests to be held')) return { answers, until };
     await answers;
+    assert.ok(performance.now() < deadlineMs, 'requests for what comes next are held');
   }
 }
 

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { fetchableS } from '#hls/hls.ts';
 import { ApiClient, type CreatedStream, type StreamObject } from '../support/api-client.ts';
 import { startFfmpeg } from '../support/ffmpeg.ts';
 import { fixtureTags } from '../support/flv-file.ts';
@@ -63,7 +64,7 @@ describe('a stream', { concurrency: true }, () => {
     }
     assert.equal((await get(server.playlistUrl(stream.playbackId))).status, 200);
 
-    const fetchableForS = WINDOW_S + 3 * TARGET_DURATION_S;
+    const fetchableForS = fetchableS({ windowS: WINDOW_S, targetDurationS: TARGET_DURATION_S });
     const offline = await waitFor(
       async () => {
         const answer = await get(server.playlistUrl(stream.playbackId));
