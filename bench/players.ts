@@ -10,7 +10,7 @@ import { type Publisher, startPublisher } from '../test/support/publisher.ts';
 import { startServerProcess, type TestServer } from '../test/support/server.ts';
 import { playlistUrls } from './support/ladder.ts';
 import { answerOf, type CaseAnswer, type Finding, firstNewFrame } from './support/player-findings.ts';
-import { PLAYED_FPS as FPS, open, PATIENCE_MS, play, type Seen, PLAYED_VIDEO as VIDEO } from './support/playing.ts';
+import { PLAYED_FPS as FPS, open, play, type Seen, TIMEOUT_MS, PLAYED_VIDEO as VIDEO } from './support/playing.ts';
 import type { Answer, BenchOptions } from './support/question.ts';
 import { percentile } from './support/statistics.ts';
 
@@ -20,11 +20,14 @@ const SETTLED_MS = 10_000;
 const MAX_LATENCY_S = 7;
 /** The time from the return of a publisher until a player shows its new frames, in seconds. */
 const MAX_RETURN_S = 5;
-/** The time from the end of a session, because its publisher came back with another size, until a player ends or shows the next one, in seconds. */
+/**
+ * The time from the end of a session, whose publisher came back with another frame size, until a player ends or shows the next session, in
+ * seconds.
+ */
 const MAX_END_S = 3;
 /** How often the server is asked whether a session has ended. */
 const LOOK_EVERY_MS = 50;
-/** The length of the sessions that are stopped again and again. */
+/** The length of each of the {@link STOPS} sessions that are stopped. */
 const SHORT_MS = 8000;
 const STOPS = 20;
 /** The fault of a player that plays on, or stands still, when the stream has ended. */
@@ -85,7 +88,7 @@ export async function playersMatrix(options: BenchOptions): Promise<readonly Ans
 async function openedAfter(server: TestServer, players: Players, afterMs: number): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs });
   // Players begin further back in a stream that already has several segments, and some show nothing at first.
-  await sleep(SETTLED_MS + Math.min(afterMs, PATIENCE_MS - SETTLED_MS));
+  await sleep(SETTLED_MS + Math.min(afterMs, TIMEOUT_MS - SETTLED_MS));
   await run.publisher.stop();
   const seen = await run.until(({ ended }) => ended);
   const findings = seen.map((each) => {
@@ -137,7 +140,7 @@ async function away(server: TestServer, players: Players, awayS: number): Promis
 
 /**
  * The session ends and another one begins, so each player must see the end of the first one or play the second one. A player that is some
- * seconds late first plays what it has, so its latency before is among the details.
+ * seconds late first plays what it has, so its latency before that is among the details.
  */
 async function otherSize(server: TestServer, players: Players): Promise<CaseAnswer> {
   await using run = await play(server, players, { afterMs: 3000 });
@@ -176,7 +179,7 @@ async function otherSize(server: TestServer, players: Players): Promise<CaseAnsw
  * @returns the wall clock, in milliseconds since the Unix epoch
  */
 async function whenEnded(playlist: URL): Promise<number> {
-  const deadline = performance.now() + PATIENCE_MS;
+  const deadline = performance.now() + TIMEOUT_MS;
   while (performance.now() < deadline) {
     const response = await fetch(playlist);
     if (response.status === 404 || (await response.text()).includes('#EXT-X-ENDLIST')) return Date.now();

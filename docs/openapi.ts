@@ -84,7 +84,7 @@ function withCompleteDescriptions<Part>(part: Part): Part {
  * letter, and those of quotas begin with what every quota has in common.
  */
 function standingAlone(description: string): string {
-  // A value is not written with a capital letter, and "leave it out" continues "send ...".
+  // "Send" is added where the description begins with a value, which must not be capitalized, or says "leave it out".
   if (/^(true|null|public|the text)\b|, or leave it out|; leave it out/.test(description)) return `Send ${description}`;
   const meaning = description.startsWith(QUOTA_VALUE) ? description.slice(QUOTA_VALUE.length).trimStart() : '';
   return meaning === '' ? capitalized(description) : `${meaning} ${capitalized(QUOTA_VALUE)}`;

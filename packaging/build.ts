@@ -20,8 +20,8 @@ const COPIED = ['bin', 'web', 'docs', 'deploy', 'LICENSE', 'README.md', 'SECURIT
 /** Dependencies of a clone whose code the package contains. */
 const CONTAINED = ['hls.js', 'preact', '@preact/signals', '@preact/signals-core', 'uplot', 'uqr'];
 /**
- * What the package requires. It runs on its user's Node, so this is the oldest one that `bin/millrace.js` accepts. A clone brings its own
- * Node, and its manifest requires less.
+ * The Node that the package requires. The package runs on its user's Node, so this is the oldest one that `bin/millrace.js` accepts. A
+ * clone brings its own Node, and its manifest requires less.
  */
 const ENGINES = { node: '>=24' };
 /** The name of tests, and of suites that tests share. */

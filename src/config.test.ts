@@ -56,7 +56,7 @@ test('all problems are reported at once, each with its name, its value and the c
   ]);
 });
 
-test('a name that is like that of no setting is refused with the places where all settings are listed', () => {
+test('a name that resembles no setting is refused, and the error says where all settings are listed', () => {
   assert.deepEqual(problemsOf({ MILLRACE_FOO: '1' }), [
     'MILLRACE_FOO is not a setting; all settings are listed by millrace serve --help and in docs/reference/settings.md.',
   ]);

@@ -25,7 +25,7 @@ test('a row of the players says which of them miss the limit, and by how much', 
   ]);
 });
 
-test('a row of the players is reached when each player does what is required, with or without a number', () => {
+test('a row of the players is reached when each player does what is required, also in a case without a limit in seconds', () => {
   const { measured, reached, players } = answerOf([{ name: 'hls.js', did: '20 of 20', faults: [] }], {
     against: 'all of them',
   });

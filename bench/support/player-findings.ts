@@ -7,7 +7,7 @@ import type { Answer, PlayerResult } from './question.ts';
 /** What one player did. */
 export interface Finding {
   readonly name: string;
-  /** The same in words, for the details. */
+  /** What it did, in words, for the details of the row. */
   readonly did: string;
   /** The number of seconds that the limit is about. Left out where a case has none, and where the player did not get so far. */
   readonly seconds?: number | undefined;
@@ -19,7 +19,7 @@ export interface Finding {
 export interface Requirement {
   /** In words, such as `limit 5 s`. */
   readonly against: string;
-  /** The most seconds; no limit by default. */
+  /** The largest number of seconds. There is no limit by default. */
   readonly limitS?: number;
 }
 
@@ -27,8 +27,8 @@ export interface Requirement {
 export type CaseAnswer = Omit<Answer, 'question'>;
 
 /**
- * The first frame that a publisher drew at a moment or later. A frame that was shown before it was drawn is a damaged frame whose code was
- * misread, as VLC shows some.
+ * The first frame that a publisher drew at this moment or later. A frame that seems to have been shown before it was drawn does not count:
+ * it is damaged, so its code was misread. VLC shows such frames.
  */
 export function firstNewFrame(frames: readonly ShownFrame[], sinceMs: number): ShownFrame | undefined {
   return frames.find(({ atMs, drawnAtMs }) => drawnAtMs >= sinceMs && atMs >= drawnAtMs);
@@ -59,7 +59,7 @@ export function answerOf(
   };
 }
 
-/** Undefined when a player reached what is required. */
+/** Says why a player missed the requirement. Undefined when it met it. */
 function missedBy({ seconds, faults }: Finding, limitS: number): string | undefined {
   if (faults.length > 0) return faults.join(', ');
   return seconds === undefined || seconds <= limitS ? undefined : `by ${(seconds - limitS).toFixed(2)} s`;

@@ -22,7 +22,7 @@ const cellsOf = (page: string, player: string) =>
     .slice(2, -1)
     .map((cell) => cell.trim());
 
-test('the table of players shows what each did in each case, in bold where it missed the limit, and nothing where it was not measured', () => {
+test('the table of players shows what each did in each case, in bold where it missed the limit, and has empty cells for what was not measured', () => {
   const page = withPlayersTable(PAGE, [
     measured([
       { name: 'Shaka', result: '1.4 s', reached: true },
@@ -34,7 +34,7 @@ test('the table of players shows what each did in each case, in bold where it mi
   assert.deepEqual(cellsOf(page, 'mpv'), ['', '', '', '', '', '']);
 });
 
-test('the table of players replaces the one before, and leaves the rest of the page as it is', () => {
+test('the table of players replaces the previous one, and leaves the rest of the page as it is', () => {
   const row = measured([{ name: 'Shaka', result: '1.4 s', reached: true }]);
   assert.equal(withPlayersTable(withPlayersTable(PAGE, [row]), []), withPlayersTable(PAGE, []));
   assert.throws(() => withPlayersTable('no place', [row]), /the page has no lines/);

@@ -19,9 +19,9 @@ export const PLAYED_VIDEO = {
   bitrateBps: 400_000,
 };
 /** How long each player may take to reach the state that a case waits for. */
-export const PATIENCE_MS = 20_000;
+export const TIMEOUT_MS = 20_000;
 
-/** What a player did until it was looked at. */
+/** What a player had done at the moment of a report. */
 export interface Seen {
   readonly name: string;
   /** Wall clock when the player was started, in milliseconds since the Unix epoch. */
@@ -31,7 +31,7 @@ export interface Seen {
 
 /** All players, playing. */
 export interface Opened extends AsyncDisposable {
-  /** Waits until a condition holds for all players, or {@link PATIENCE_MS} and the additional time have passed. */
+  /** Waits until a condition holds for all players, or {@link TIMEOUT_MS} and the additional time have passed. */
   readonly until: (holds: (report: PlayerReport) => boolean, moreMs?: number) => Promise<readonly Seen[]>;
 }
 
@@ -43,7 +43,7 @@ export interface Run extends Opened {
   readonly url: string;
 }
 
-/** Publishes a stream, and opens all players. @param options.afterMs how long after the first part */
+/** Publishes a stream, and opens all players. @param options.afterMs how long after its first part they are opened */
 export async function play(
   server: TestServer,
   players: Players,
@@ -60,7 +60,7 @@ export async function play(
   return { publisher, streamKey, url, until, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Opens all players. */
+/** Opens all players at a URL. */
 export async function open(players: Players, url: string): Promise<Opened> {
   await using stack = new AsyncDisposableStack();
   const playing: (Omit<Seen, 'report'> & { readonly player: Playing })[] = await Promise.all(
@@ -77,7 +77,7 @@ export async function open(players: Players, url: string): Promise<Opened> {
   const kept = stack.move();
   return {
     until: async (holds, moreMs = 0) => {
-      const deadline = performance.now() + PATIENCE_MS + moreMs;
+      const deadline = performance.now() + TIMEOUT_MS + moreMs;
       for (;;) {
         const seen = await look();
         if (seen.every(({ report }) => holds(report)) || performance.now() > deadline) return seen;

@@ -23,7 +23,7 @@ import { cannotListen } from './listen-failure.ts';
 import { settingsHelp } from './settings-help.ts';
 import { stopSignal } from './stop-signal.ts';
 
-/** The longest drain, not counting the time in which the process stands still. After it the process exits. */
+/** The longest drain. After it the process exits. A standstill of the process counts as at most a fifteenth of it. */
 const DRAIN_LIMIT_MS = 4500;
 /** How long after the start the heap is tuned, which blocks the server for about 100 ms. Its first client has been answered by then. */
 const TUNE_AFTER_MS = 1000;

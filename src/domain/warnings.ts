@@ -47,7 +47,7 @@ interface RenditionDetails {
 }
 
 interface SourceDetails {
-  /** What common players cannot decode, or show late, each completing "the video has"; at least one. */
+  /** Why common players cannot decode the video, or show it late. Each completes "the video has". There is at least one. */
   readonly properties: readonly string[];
 }
 
@@ -136,7 +136,7 @@ export const WARNINGS = {
     sentence: ({ properties }: SourceDetails) =>
       `many players cannot play the source, or show it late: the video has ${properties.join(' and ')}; set the encoder to 8-bit 4:2:0, profile High or lower, and at most 4 B-frames`,
     meaning:
-      'The source rendition is passed on as it is, and its profile, level, chroma format or bit depth is beyond what phones, Safari and hardware decoders play, or it states B-frames with a depth of more than 4 frames. A decoder shows a frame only when it has as many later ones as the source states, so players begin later, and may freeze or stay back near the live edge. Renditions of profiles are 8-bit 4:2:0 and play everywhere.',
+      'The source rendition is passed on as it is, and its profile, level, chroma format or bit depth is beyond what phones, Safari and hardware decoders play, or it states B-frames with a depth of more than 4 frames. A decoder shows a frame only when it has as many later ones as the source states, so players begin later, and may freeze or fall behind near the live edge. Renditions of profiles are 8-bit 4:2:0 and play everywhere.',
     remedy:
       'Set the encoder to 8-bit 4:2:0 and profile High, Main or Baseline, level 5.2 at most (OBS: Settings, Advanced, Color Format NV12; ffmpeg: `-pix_fmt yuv420p`; GStreamer: `video/x-raw,format=I420` before the encoder), with at most 4 B-frames (ffmpeg: `-bf 2`; GStreamer: `bframes=2` on `x264enc`). Where the encoder states a larger depth than it uses, as old versions of SVT-HEVC do, update it or use another one.',
   },

@@ -74,8 +74,8 @@ export function errorBody(error: MillraceError, requestId: string) {
 }
 
 /**
- * Answers with an error, as a page or a redirect to one if that is given. Keeps a `cache-control` that the route has set, so that a route can make its errors
- * cacheable.
+ * Answers with an error: as a page, or as a redirect to a page, if one is given, and otherwise as JSON. Keeps a `cache-control` that the
+ * route has set, so that a route can make its errors cacheable.
  */
 export function sendError(
   reply: FastifyReply,

@@ -3,7 +3,7 @@ import { mock, test } from 'node:test';
 import { waitFor } from '#test/support/wait-for.ts';
 import { afterRunning } from './limit-in-ticks.ts';
 
-test('a limit passes after its time, once', () => {
+test('a timeout in ticks expires after its time, and only once', () => {
   mock.timers.enable({ apis: ['setInterval'] });
   try {
     let passed = 0;
@@ -21,7 +21,7 @@ test('a limit passes after its time, once', () => {
   }
 });
 
-test('a limit does not pass while its process stands still', async () => {
+test('a timeout in ticks does not expire while its process stands still', async () => {
   let isPassed = false;
   afterRunning(1500, () => {
     isPassed = true;
@@ -30,5 +30,5 @@ test('a limit does not pass while its process stands still', async () => {
   // Timers that are due run before this.
   await new Promise((resolve) => setTimeout(resolve));
   assert.equal(isPassed, false);
-  await waitFor(() => isPassed, { what: 'the limit to pass' });
+  await waitFor(() => isPassed, { what: 'the timeout' });
 });

@@ -1,11 +1,11 @@
 /**
- * Time limits that do not pass while their own process stands still.
+ * Timeouts that do not expire while their own process stands still.
  *
- * After a standstill, Node runs timers before it reads anything. A plain timer would find its limit exceeded before the process had the
- * chance to do what it was given the time for.
+ * After a standstill, Node runs timers before it reads anything. A plain timer would therefore expire before the process could do what it
+ * was given the time for.
  */
 
-/** The number of ticks of a limit. A standstill, however long it is, costs one of them. */
+/** The number of ticks of a timeout. A standstill, however long it is, costs one of them. */
 const TICKS = 15;
 
 /**

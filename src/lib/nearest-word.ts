@@ -4,7 +4,7 @@
 
 /** How many letters may be wrong, missing or too many. */
 const MAX_DISTANCE = 3;
-/** The share of a word's letters that may be wrong, rounded up. In a word of three letters, three wrong ones would make any other word. */
+/** The share of a word's letters that may be wrong, rounded up. With three wrong letters, a word of three could be any other. */
 const MAX_SHARE = 1 / 3;
 
 /** The word among `words` that is most like `word`; undefined when none is similar. */

@@ -44,7 +44,7 @@ export interface Watchable {
 /** The fields of a stream that playback rights depend on. */
 export type WatchedStream = Pick<Stream, 'id' | 'userId' | 'playbackPolicy'>;
 
-/** The same of a stream of this process, and what its page shows. */
+/** The same fields of a stream of this process, and those that decide on the title of its player page. */
 export type WatchedHere = WatchedStream & Pick<Stream, 'name' | 'suspended'>;
 
 /** The part of a user's quotas that its sessions use on this server at the moment. */

@@ -86,8 +86,8 @@ export class SegmentMarker {
   /** The time between the leader's two newest frames, in seconds. */
   #stepS = 0;
   /**
-   * The shorter of the two newest times between frames of the leader, in seconds. A single pause does not make it longer. An older time of
-   * 0, between two packets with one time, does not count.
+   * The shorter of the two newest times between frames of the leader, in seconds. A single pause does not make it longer. Where the older
+   * one is 0, because two packets had the same timestamp, it does not count.
    */
   #usualStepS = 0;
   /** The longest time between two frames of the growing segment, in seconds. */

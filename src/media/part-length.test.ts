@@ -17,7 +17,7 @@ test('a segment whose parts cannot be equally long has a last part that is as lo
   assert.deepEqual(sizesOf(25, 8), [7, 7, 7, 4]);
 });
 
-test('nothing is planned of a segment that fits into a part, or of which nothing is known', () => {
+test('nothing is planned for a segment that fits into a part, or of which nothing is known', () => {
   assert.deepEqual(plannedParts(8, 8), []);
   assert.equal(new PartPlan().endOf(0), undefined);
 });
@@ -42,7 +42,7 @@ test('a part that begins between two planned ends ends at the next of them', () 
   assert.equal(plan.endOf(7), 14);
 });
 
-test('planned parts are within the limits of PART-TARGET for any frame rate, and there are no more of them than of full ones', () => {
+test('planned parts are within the limits of PART-TARGET for any frame rate, and are no more than there would be full ones', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 4, max: 120 }),

@@ -28,8 +28,8 @@ const LEAST_FRAMES = 0.87;
 
 /**
  * Plans the parts of a segment that is expected to have this many frames, so that they become about equally long. Full parts would leave a
- * last part of any length: of 2 s at 25 frames a second, six parts of 8 frames and one of 2. Where hls.js 1.7 falls behind by some seconds,
- * it skips the rest of a segment that is shorter than 0.2 s, and when the rest was shorter than 0.1 s, it never fires `ended`.
+ * last part of any length: of 2 s at 25 frames a second, six parts of 8 frames and one of 2. When hls.js 1.7 has fallen behind by some
+ * seconds, it skips the rest of a segment if that rest is shorter than 0.2 s. If it is shorter than 0.1 s, hls.js then never fires `ended`.
  * @param most the number of frames that fit into a part, at least 1
  * @returns for each part except the last, the number of frames from the start of the segment to the end of the part
  */
@@ -46,8 +46,8 @@ export function plannedParts(frames: number, most: number): readonly number[] {
 }
 
 /**
- * Plans the parts of each segment of a rendition by the segments before it: it is expected to have as many frames as the longer one of the
- * last two, because the number of audio frames in two seconds, for example, is 93 or 94.
+ * Plans the parts of each segment of a rendition. A segment is expected to have as many frames as the longer one of the two before it. One
+ * is not enough, because the number of frames varies: two seconds of audio, for example, have 93 or 94 frames.
  */
 export class PartPlan {
   #ends: readonly number[] = [];
@@ -61,7 +61,7 @@ export class PartPlan {
   }
 
   /**
-   * Where a part ends. Undefined if it is not planned: it is the last one of its segment, or as long as possible.
+   * Where a part ends. Undefined if the part is not planned. It is then the last one of its segment, or becomes as long as possible.
    * @param from the number of frames from the start of the segment to the start of the part; the result is counted in the same way
    */
   endOf(from: number): number | undefined {

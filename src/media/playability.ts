@@ -17,14 +17,14 @@ const H264_MAX_LEVEL = 52;
 /** Main and Main 10. Later profiles are the range extensions, with 4:2:2, 4:4:4 and more than 10 bits. */
 const H265_MAX_PROFILE = 2;
 /**
- * The deepest B-frames that do not delay or stop players. A decoder (FFmpeg, Chromium, Android) gives a frame out only when it has decoded
- * as many later ones as the bitstream states. With 16, a player must have half a second more media at 30 frames a second before it shows
- * anything, and near the live edge it freezes or stays back: both are reported of decoders on Android. A decoder of level 4 or 4.1 stores
- * four frames of 1080p (ITU-T H.264 Table A-1), so players are used to that many. x264 and x265 state two at most by default.
+ * The greatest depth of B-frames that neither delays nor stops players. A decoder (FFmpeg, Chromium, Android) outputs a frame only when it
+ * has decoded as many later ones as the bitstream states. With 16, a player must have half a second more media at 30 frames a second before
+ * it shows anything, and near the live edge it freezes or falls behind: both are reported of decoders on Android. A decoder of level 4 or
+ * 4.1 stores four frames of 1080p (ITU-T H.264 Table A-1), so players are used to that many. x264 and x265 state two at most by default.
  */
 const MAX_REORDERED_FRAMES = 4;
 
-/** Returns what common players cannot decode, or show late, in words that complete "the video has". Empty when there is nothing of it. */
+/** Returns what common players cannot decode, or show late, in words that complete "the video has". Empty when there is none. */
 export function unplayableProperties(track: VideoTrack): readonly string[] {
   const depth = track.reorderedFrames ?? 0;
   const deep = depth > MAX_REORDERED_FRAMES ? [`B-frames with a depth of ${depth} frames`] : [];

@@ -11,9 +11,10 @@
  */
 const MAX_SLAB_BYTES = { audio: 32 * 1024, video: 256 * 1024 } as const;
 /**
- * The fewest bytes of a slab. Above that, a slab is no larger than all samples before it together, so a track usually takes at most twice its
- * bytes. The ends of slabs into which no sample fits come on top. If all slabs had the full size from the start, thousands of short
- * sessions would take twenty times the memory that they are charged for, in pieces that malloc cannot give back.
+ * The fewest bytes of a slab. Above that, a slab is no larger than all samples before it together, so a track usually takes at most twice
+ * its bytes. It can take more, because the end of a slab stays unused where the next sample does not fit. If all slabs had the full size
+ * from the start, thousands of short sessions would take twenty times the memory that they are charged for, in pieces that malloc cannot
+ * give back.
  */
 const MIN_SLAB_BYTES = 4096;
 

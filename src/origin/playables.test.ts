@@ -71,7 +71,7 @@ test('a stream and its recordings are suspended together with their user', async
   }
 });
 
-test('strangers may know the name of a stream or recording that everybody may watch', async () => {
+test('strangers may know the name of a stream or recording only if everybody may watch it', async () => {
   const { playables, world, stream, asset } = setUp();
   const namesIn = async () => {
     const found = [stream, asset].map(({ playbackId }) => playables.rightsOf(playbackId, OTHER));

@@ -32,7 +32,7 @@ export interface PlayablesOptions {
 export interface PlayableRights {
   /** Undefined when everybody may watch. */
   readonly playbackPolicy: PlaybackPolicy | undefined;
-  /** The name. Undefined when viewers need a right, and when nothing can be watched. */
+  /** The name. Undefined when viewers need a right, and when the stream or asset is suspended. */
   readonly publicName: string | undefined;
 }
 

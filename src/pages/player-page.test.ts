@@ -55,7 +55,7 @@ test('only the page made for frames may be framed by other sites', async () => {
   assert.notEqual(plain.headers.etag, embed.headers.etag);
 });
 
-test('the title is the name that everybody may know, which is only text', async () => {
+test('the title is the name that everybody may know, and nothing in the name is taken for HTML', async () => {
   const id = newPlaybackId();
   const titleOf = (body: string) => /<title>(.*)<\/title>/.exec(body)?.[1];
   const unnamed = await app.inject(`/play/${id}`);

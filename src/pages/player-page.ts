@@ -1,7 +1,7 @@
 /**
- * The player page, `/play/<playbackId>`, and the few files it loads. It is the same for every stream and recording, except that its title is
- * the name of one that everybody may watch, for programs that show a preview of a link and run no scripts. The token for a stream
- * that is not public is in the fragment of the address (`#jwt=...`), which browsers send to no server.
+ * The player page, `/play/<playbackId>`, and the few files it loads. It is the same for every stream and recording, except for its title:
+ * the name of the stream or recording, if everybody may watch it. Programs that show a preview of a link run no scripts, so the title is
+ * in the page. The token for a stream that is not public is in the fragment of the address (`#jwt=...`), which browsers send to no server.
  *
  * The files are served under a folder named by a hash of all of them, so that caches may keep them for ever and they can import one another
  * by relative paths. Caches revalidate the page itself, which is short, at every use.
@@ -21,7 +21,7 @@ const PAGE = 'player.html';
 const HLS_JS = 'hls.mjs';
 /** The title of a page without a name. */
 const TITLE = /<title>[^<]*<\/title>/;
-/** The number of pages that are kept compressed: those with the titles that were requested last. */
+/** The largest number of prepared pages, each with its own title. When it is exceeded, the page requested longest ago is forgotten. */
 const MAX_PAGES = 100;
 const { resolve } = createRequire(import.meta.url);
 

@@ -65,9 +65,9 @@ function closeToOthers(path: string): void {
 }
 
 /**
- * Creates an empty file, readable only by its owner, unless it exists. It is for databases of SQLite, which would otherwise create them
- * readable to all.
- * @throws {StoreOpenError}
+ * Creates an empty file, readable only by its owner, unless it exists. It is for databases, which SQLite itself would create readable by
+ * everybody.
+ * @throws {StoreOpenError} when the file cannot be created
  */
 export function createFile(path: string): void {
   try {

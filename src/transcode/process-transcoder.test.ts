@@ -532,7 +532,7 @@ it('warns of audio that cannot be decoded, also without any video', async () => 
   assert.match(warningSentence({ code }), /audio/);
 });
 
-it('reports as missing what it cannot decode of the audio', async () => {
+it('reports audio that it cannot decode as missing', async () => {
   const { track, packets } = makeAudioClip({ seconds: 3 });
   const recording = new Recording();
   await using transcoder = begin(recording);

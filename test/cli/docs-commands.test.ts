@@ -13,7 +13,7 @@ import { needs } from '../support/tools.ts';
 import { waitFor } from '../support/wait-for.ts';
 import { dataFolder } from './millrace.ts';
 
-// Runs the commands that README and docs show, as they are there but for what a reader replaces: keys, ids, addresses, files.
+// Runs the commands that README and docs show, as they are there except for what a reader replaces: keys, ids, addresses, files.
 
 const ROOT = join(import.meta.dirname, '../..');
 /** Programs that an encoder's block starts with. */
@@ -44,7 +44,7 @@ interface Made extends AsyncDisposable {
   readonly replacements: Readonly<Record<string, string>>;
 }
 
-/** Makes what commands name by a placeholder, as their reader has done before. */
+/** Makes what the placeholders in commands stand for. A reader of the docs has it before running the commands. */
 async function madeFor(commands: string): Promise<Made> {
   const only = (replacements: Made['replacements']) => ({ replacements, [Symbol.asyncDispose]: async () => {} });
   if (commands.includes('PLAYBACK_ID')) return await recordStream();
@@ -60,7 +60,7 @@ async function madeFor(commands: string): Promise<Made> {
   return only({});
 }
 
-/** Records a stream, until it is disposed, that stands for the one of the docs and was live at their times. */
+/** Records a stream until disposed. It takes the place of the stream in the docs, and its times the place of those in the docs. */
 async function recordStream(): Promise<Made> {
   const { playbackId, streamKey } = await server.api.createStream({ record: true });
   await using parts = new AsyncDisposableStack();
@@ -102,7 +102,7 @@ async function runsUntilLive({ commands }: ShellBlock): Promise<void> {
   const here = {
     'rtmp://localhost': `rtmp://127.0.0.1:${server.rtmpPort}`,
     STREAM_KEY: stream.streamKey,
-    // By default it gives up a connection after 5 s, also when the machine stands still.
+    // By default rtmp2sink gives up connecting after 5 s, also when the machine stands still.
     'rtmp2sink ': 'rtmp2sink timeout=60 ',
   };
   const encoder = startShell(replaced(commands, here), HERE);

@@ -1,6 +1,6 @@
 /**
- * Loaded into a serving process by a test (`node --import`). After SIGTERM the process stands still, as on a busy machine: for longer than
- * its drain may take, and from the moment at which the drain has begun.
+ * Loaded into a serving process by a test (`node --import`). When the drain has begun after SIGTERM, the process stands still for longer
+ * than the drain may take, as on a busy machine.
  */
 const STANDSTILL_MS = 6000;
 

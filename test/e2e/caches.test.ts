@@ -127,7 +127,7 @@ describe('behind nginx as a cache', NEEDS_NGINX, () => {
       const behind = (await seen(page)).frames.slice(-30).map(({ atMs, drawnAtMs }) => atMs - drawnAtMs);
       return Math.min(...behind) < Number(holdBackS) * 1000;
     };
-    await waitFor(isClose, { what: `a picture less than ${holdBackS} s behind` });
+    await waitFor(isClose, { what: `a frame less than ${holdBackS} s behind` });
     assert.deepEqual(watched.errors, []);
   });
 
@@ -175,7 +175,7 @@ describe('behind nginx as deploy/nginx.conf sets it up', NEEDS_NGINX, () => {
       const storedOnce = async () => {
         const [url, ...others] = await urls();
         const first = await get(url);
-        // No cache may store a playlist that was asked for too late, because the server did not wait for it any more.
+        // A playlist that is requested too late is answered without waiting, and no cache may store this answer.
         return first.headers.get('cache-control') !== 'no-store' && { url, others, first };
       };
       const { url, others, first } = await waitFor(storedOnce, { what: 'an answer that may be stored' });

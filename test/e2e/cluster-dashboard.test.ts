@@ -44,7 +44,7 @@ suite('two servers on one PostgreSQL', () => {
       const described = nodes.map(({ isThis, isAlive, load }) => `${isThis} ${isAlive} ${load !== undefined}`);
       return isDeepStrictEqual(new Set(described), new Set(['false true false', 'true true true']));
     };
-    // A server that stood still for a few seconds is not alive for a moment.
+    // A server that stood still for a few seconds counts as dead for a moment.
     await waitFor(areKnown, { what: 'both nodes to be alive, the own one with its load' });
 
     const path = `/stream/${stream.id}/test-picture`;
@@ -53,7 +53,7 @@ suite('two servers on one PostgreSQL', () => {
       if ((await here.api.request('POST', path)).status !== 200) return false;
       const isActive = async () => (await sessions()).some((each) => each.isActive);
       await waitFor(isActive, { what: 'the session' });
-      // The other server has the stream, unless it stood still, so that its picture was silent. Then it begins again.
+      // The other server has the stream, unless it stood still for so long that its test picture counted as silent. Then this is repeated.
       if ((await there.api.request('POST', path)).status === 409) return true;
       assert.equal((await there.api.request('DELETE', path)).status, 204);
       return false;

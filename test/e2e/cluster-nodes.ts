@@ -19,7 +19,7 @@ export const PATIENT = {
   MILLRACE_RTMP_IDLE_TIMEOUT_S: '600',
 };
 
-/** A pause between two renewals of a lease after which others may notice that it has run out, which takes six seconds. */
+/** After a pause of this length between two renewals of a lease, which lasts six seconds, other servers may find that it has run out. */
 const MISSED_MS = 5000;
 
 /** Records each transaction that renews a lease, with its time by the clock of the machine. */

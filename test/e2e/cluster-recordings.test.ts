@@ -39,7 +39,10 @@ interface AssetBody {
   readonly endTime: number;
 }
 
-/** Sends media like an encoder whose connection was slow: some seconds at once, and the rest in real time. Resolves when the first are sent. */
+/**
+ * Sends media like an encoder whose connection was slow: some seconds at once, and the rest in real time. Resolves when the server has read
+ * those first seconds.
+ */
 async function send(client: RtmpClient, mediaS: number, done: () => void): Promise<void> {
   const tags = Array.from({ length: mediaS / 2 }, (_, round) =>
     fixtureTags().map((tag) => ({ ...tag, timestamp: tag.timestamp + 2000 * round })),

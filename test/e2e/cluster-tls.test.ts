@@ -64,7 +64,7 @@ describe('nodes in TLS', () => {
       const part = await ask(session, pathname, { range: 'bytes=1-4' });
       assert.deepEqual([part.status, part.body], [206, direct.body.subarray(1, 5)]);
     }
-    // One of the viewers leaves. They begin again if they are answered before.
+    // One of the viewers leaves. All send their requests again if one is answered before that is noticed.
     const waiting = await waitFor(
       async () => {
         let leave = () => {};

@@ -95,7 +95,7 @@ test('viewers who stay while a broadcast moves are one view each, and what is se
   for (const server of [one, other]) await server.stop();
 
   const columns = 'sum(views)::int as views, sum(delivered_bytes)::int as bytes';
-  // A broadcast that a busy machine interrupted began anew, with another stream.
+  // Only this stream counts: a broadcast that was interrupted by a busy machine has begun again with another stream.
   const ofStream = `from usage_hours where stream_id = '${live.stream.id}'`;
   const [usage] = await postgres.query(`select ${columns} ${ofStream}`, databaseUrl);
   const { views, bytes } = usage as { readonly views: number; readonly bytes: number };

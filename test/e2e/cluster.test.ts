@@ -103,8 +103,8 @@ describe('a stream published to one node', () => {
     const waiting = await holdRequests(live, askNext, areHeld);
     live.sendMore();
     for (const { status } of await waiting.answers) assert.equal(status, 200);
-    // All send another request, by which the owner learns of viewers that came during the first one, and again and again, because a viewer
-    // counts for ten seconds. The broadcast has one more viewer of its own.
+    // All viewers send another request, by which the owner learns of those that came during the first one. They repeat it, because a viewer
+    // counts for ten seconds only. The broadcast has one more viewer of its own.
     await waitFor(
       async () => {
         await Promise.all([{}, ...viewers].map((viewer) => get(live.playlistUrl, viewer)));
@@ -177,12 +177,15 @@ describe('a stream published to one node', () => {
   });
 });
 
-/** Gets an answer between two that agree with each other, because what is asked for may change with time. @returns the first one, and it */
+/**
+ * Sends a request before and after another one until the answers before and after it are equal, because answers may change with time.
+ * @returns the answer before the other one, and the other one
+ */
 function whileSteady(ask: () => Promise<Answer>, askBetween: () => Promise<Answer>): Promise<[Answer, Answer]> {
   const asked = async (): Promise<[Answer, Answer] | undefined> => {
     const [before, between, after] = [await ask(), await askBetween(), await ask()];
     const isSteady = before.status === after.status && (before.status >= 400 || before.body.equals(after.body));
-    // One node may connect to the other more slowly than nodes wait.
+    // A node answers 503 when it cannot connect to the other within its timeout.
     return isSteady && between.status !== 503 ? [before, between] : undefined;
   };
   return waitFor(asked, { what: 'an answer while the stream stays as it is' });

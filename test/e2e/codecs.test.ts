@@ -236,7 +236,7 @@ async function holds(each: Case): Promise<void> {
   assert.equal(sound.audio!.sampleRate, 48_000);
   assert.equal(sound.audio!.channels, (each.audio || undefined)?.channels ?? 2);
   const { startS, endS, beepsS } = sound.audio!;
-  assert.ok(endS - startS > DURATION_S - 0.1, `${endS - startS} s of sound`);
+  assert.ok(endS - startS > DURATION_S - 0.1, `${endS - startS} s of audio`);
   assert.ok(beepsS.length >= DURATION_S - 1, `${beepsS.length} beeps`);
   const whole = wholeBeeps(sound);
   for (const [index, beepS] of whole.entries()) assert.ok(Math.abs(beepS - whole[0]! - index) < 0.002, beepsS.join());
@@ -261,10 +261,10 @@ function assertInStep(
   });
   assert.ok(
     offsets.length >= least,
-    `beeps at ${sound.audio!.beepsS.join()}, pictures from ${frames[0]!.ptsS} to ${endS}`,
+    `beeps at ${sound.audio!.beepsS.join()}, frames from ${frames[0]!.ptsS} to ${endS}`,
   );
   const most = audio !== false && audio.codec === 'opus' ? ENCODED_IN_STEP_S : IN_STEP_S;
-  for (const offset of offsets) assert.ok(Math.abs(offset) < most, `sound and picture are ${offset} s apart`);
+  for (const offset of offsets) assert.ok(Math.abs(offset) < most, `audio and video are ${offset} s apart`);
 }
 
 /** Asserts that the init segments agree with the first variant. */

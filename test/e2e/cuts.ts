@@ -167,7 +167,7 @@ export async function assertCut(cut: Cut, publishAt: TestServer, askAt: TestServ
     );
 }
 
-/** Publishes. Undefined when the server could not reach the store. @throws {RtmpRefusedError} when it refuses the publisher */
+/** Publishes to a stream. Undefined when the server could not reach the store. @throws {RtmpRefusedError} when it refuses the publisher */
 async function publishIfAnswered(server: TestServer, { streamKey }: CreatedStream): Promise<RtmpClient | undefined> {
   try {
     return await RtmpClient.publish(server.rtmpPort, streamKey);

@@ -81,8 +81,8 @@ function whileSteady<Edge>(edgeOf: (of: MediaPlaylist) => Edge, ask: (edge: Edge
 }
 
 /**
- * Makes a request that depends on a playlist with a complete segment, and repeats it with a newer playlist when that one had aged before the
- * answer came: playlists list parts only for a while, and may not be stored when they are requested by the directives of an old one.
+ * Makes a request that depends on a playlist with a complete segment. It is repeated with a newer playlist when the playlist was too old by
+ * the time of the answer: playlists list parts only for a while, and the answer to directives of an old playlist may not be stored.
  */
 function whileNew<Answered>(ask: (now: MediaPlaylist) => Promise<Answered>): Promise<Answered> {
   const asked = async () => {
@@ -195,8 +195,8 @@ test('directives are followed: existing media is answered at once, the next part
 
   const now = await grownPlaylist();
   const past = await after('_HLS_msn=0&_HLS_part=0');
-  assert.equal(past.skipped, 0, 'one that is long gone gives the whole playlist');
-  assert.ok(past.segments.at(-1)!.msn >= now.segments.at(-1)!.msn, 'one that is long gone gives the newest playlist');
+  assert.equal(past.skipped, 0, 'a past segment gives the whole playlist');
+  assert.ok(past.segments.at(-1)!.msn >= now.segments.at(-1)!.msn, 'a past segment gives the newest playlist');
   const [segment, { msn }] = await whileNew(async (newest) => {
     const last = lastComplete(newest);
     return [await after(`_HLS_msn=${last.msn + 1}`), last] as const;
@@ -208,7 +208,7 @@ test('directives are followed: existing media is answered at once, the next part
   });
   assert.ok(
     (listed(beyondEnd, before.msn + 1)?.parts.length ?? 0) > 0,
-    'a part behind the end is the next segment’s first',
+    'a part after the end is the next segment’s first',
   );
 
   for (const ahead of [(growing: number) => growing + 3, (growing: number) => `${growing}&_HLS_part=40`]) {

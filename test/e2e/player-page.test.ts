@@ -327,7 +327,7 @@ suite('the player page', { ...NEEDS_CHROMIUM, concurrency: 2 }, () => {
     const { page } = watched;
     await showing(page, 'playing');
     const firstUrl = await page.evaluate('document.getElementById("video").src');
-    // The player may discard a part before it is decoded, when the machine was so slow that it came too late.
+    // Three parts are damaged, because the player may discard one before it is decoded, if a slow machine delivers it too late.
     let damaged = 0;
     await page.route('**/source/*.m4s', async (route) => {
       const response = await route.fetch();

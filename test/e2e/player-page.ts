@@ -12,7 +12,7 @@ export const untilShown = (page: Page, attribute: string, value: string): Promis
   page.locator(`html[data-${attribute}="${value}"]`).waitFor({ state: 'attached', timeout: 60_000 });
 
 /**
- * Changes the text of each `index.m3u8` that the page loads. Until it is taken back, only the newest of several changes is made.
+ * Changes the text of each `index.m3u8` that the page loads. Of several changes, only the newest one that was not taken back is made.
  * @returns a function that takes this change back
  */
 export async function changeIndex(page: Page, change: (text: string) => string): Promise<() => Promise<void>> {

@@ -28,7 +28,7 @@ suite('the test picture', () => {
     const { source } = (await read()).health!;
     assert.deepEqual([source.video?.width, source.video?.height, source.audio?.channels], [1280, 720, 2]);
     assert.equal((await start(server, stream.id)).status, 200, 'a repeat lets it go on');
-    // A machine that is too busy to encode the rendition pauses it, or needs more than the minute of a picture, which therefore goes on.
+    // On a busy machine the rendition may be paused, or begin after more than the minute of a test picture, so each attempt extends it.
     const isTranscoded = async () => {
       await start(server, stream.id);
       return ['running', 'shed'].includes((await read()).health?.renditions[0]?.state ?? '');

@@ -124,7 +124,7 @@ describe('in TLS', () => {
     }
     const { status, body } = await waiting;
     if (status !== 200) {
-      // The publisher was late, and the server answered over the connection that this test is about.
+      // The publisher was late, so the request timed out. The answer still came over the connection that this test is about.
       assert.equal(JSON.parse(body.toString()).code, 'playlist_timeout');
       await waitFor(async () => (await ask(session, path)).status === 200, { what: 'the segment' });
     }

@@ -264,7 +264,7 @@ describe('recovery', () => {
   });
 });
 
-/** Does to files what a power failure may do after what is durable: cut them anywhere, or leave zeros or noise. */
+/** Damages files as a power failure may: cuts them anywhere after their durable bytes, or leaves zeros or noise there. */
 function damageFiles(folder: string, durable: Durable, damage: 'cut' | 'zeros' | 'noise', chance: () => number): void {
   for (const name of readdirSync(folder)) {
     if (name === 'manifest.json') continue;

@@ -36,7 +36,7 @@ for (const [folder, least, shared] of [
     assert.deepEqual(
       twice.filter(([name]) => !Object.hasOwn(shared, name)).map(([name, paths]) => `${name}: ${paths.join(', ')}`),
       [],
-      `rename one of each in ${folder}/, which is judged apart from the other program`,
+      `rename one of each in ${folder}/; the names of the other program do not count`,
     );
     const sharedNames = twice.map(([name]) => name);
     assert.deepEqual(

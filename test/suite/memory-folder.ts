@@ -6,7 +6,7 @@ import { join } from 'node:path';
 
 /** The file system that Linux keeps in memory. By default it may fill half of the memory. */
 const MEMORY = '/dev/shm';
-/** The free space that it must have. The tests use up to 0.6 GiB, mostly for databases of PostgreSQL, and leave the rest to other programs. */
+/** The free space that it must have. The tests use up to 0.6 GiB, mostly for databases of PostgreSQL. The rest is for other programs. */
 const NEEDED_BYTES = 4 * 2 ** 30;
 
 /**

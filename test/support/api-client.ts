@@ -73,7 +73,10 @@ export class ApiClient {
     return (await response.json()) as StreamObject;
   }
 
-  /** Sends a request again while the store cannot be reached, which has changed nothing: a busy machine may hold it up at any moment. */
+  /**
+   * Sends a request, and repeats it while the server cannot reach the store, which a busy machine may hold up. Such a request has changed
+   * nothing.
+   */
   #answered(method: string, path: string, body?: unknown): Promise<Response> {
     const attempt = async () => {
       const response = await this.request(method, path, body);

@@ -171,7 +171,7 @@ export async function startObjectServer(now: () => number = Date.now): Promise<O
   return server;
 }
 
-/** Listens on a port. Returns false when another process, such as a connection that goes out, has taken the port in the meantime. */
+/** Listens on a port. Returns false when the port is taken, for example by an outgoing connection of another process. */
 async function listens(http: Server, port: number): Promise<boolean> {
   try {
     await once(http.listen(port, '127.0.0.1'), 'listening');

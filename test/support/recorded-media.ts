@@ -23,9 +23,9 @@ interface Recorder {
 const IDLE_MS = 10_000;
 let running: Recorder | undefined;
 
-/** The folder in which media is kept, in a folder that is named after the version of the encoder. */
+/** The folder in which media is kept. In it, each version of the encoder has a folder of its own. */
 const KEPT = join(import.meta.dirname, '../../node_modules/.cache/millrace/media');
-/** What the media depends on, besides the job. Add what these files come to import, or old media stays in use. */
+/** The files that the media depends on, besides the job. Add each file that one of these begins to import, or old media stays in use. */
 const ENCODER = [
   ...['encoders', 'frame-code', 'publisher-child', 'publisher-protocol', 'test-pattern'].map((name) =>
     join(import.meta.dirname, `${name}.ts`),

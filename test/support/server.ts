@@ -27,7 +27,7 @@ const PROGRAM = join(import.meta.dirname, '../../bin/millrace.js');
 /** Settings of a server in tests that do not look at the quality of renditions. */
 export const CHEAP = { MILLRACE_TRANSCODE_PRESET: 'ultrafast' };
 
-/** Settings of every server: a busy machine may hold up a publisher for longer than an attacker may take. */
+/** Timeouts of every test server. A busy machine may hold up a publisher for longer than the defaults, which limit attackers, allow. */
 export const PATIENT_RTMP = {
   MILLRACE_RTMP_HANDSHAKE_TIMEOUT_S: '60',
   MILLRACE_RTMP_PUBLISH_TIMEOUT_S: '60',

@@ -214,7 +214,7 @@ describe('an SPS', () => {
     }
   });
 
-  it('states no reordered frames without a VUI, without a restriction in it, and by numbers that the standard does not have', () => {
+  it('states no reordered frames without a VUI, without a restriction in it, or with numbers that the standard does not allow', () => {
     for (const none of [
       NO_VUI_BITS,
       vui({}) + '0000',

@@ -139,7 +139,10 @@ function readFrameRate(reader: BitReader): number | undefined {
   return believableRate(timeScale / (2 * unitsInTick)); // a tick is the duration of a field (§E.2.1)
 }
 
-/** Reads what follows the frame rate. Decoders tolerate a VUI that is truncated here, so the SPS is accepted, and nothing counts as stated. */
+/**
+ * Reads what follows the frame rate. Decoders tolerate a VUI that is truncated here, so such an SPS is accepted, and counts as stating no
+ * reordered frames.
+ */
 function statedReordering(reader: BitReader, hasTiming: boolean): number | undefined {
   try {
     if (hasTiming) reader.skip(1); // fixed_frame_rate_flag

@@ -29,7 +29,7 @@ export interface H265Sps extends Usability {
   /** Frames per second. Undefined when the bitstream states none, or an implausible number. */
   readonly frameRate: number | undefined;
   /**
-   * The most pictures that precede another one in decoding order and follow it in output order (sps_max_num_reorder_pics). Undefined when
+   * The most frames that precede another one in decoding order and follow it in output order (sps_max_num_reorder_pics). Undefined when
    * the bitstream states a number that the standard does not allow.
    */
   readonly reorderedFrames: number | undefined;
@@ -72,7 +72,7 @@ export function parseH265Sps(nal: Uint8Array): H265Sps {
   return { profile, ...size, ...vui, reorderedFrames };
 }
 
-/** Returns how many pictures are reordered when all sub-layers are decoded. Only the last entry states it: those before it are of fewer sub-layers. */
+/** Returns how many frames are reordered when all sub-layers are decoded. The last entry states it. Others are for fewer sub-layers. */
 function readReordering(reader: BitReader, subLayers: number): number | undefined {
   const entries = reader.flag() ? subLayers + 1 : 1; // sps_sub_layer_ordering_info_present_flag
   let [stored, reordered] = [0, 0];

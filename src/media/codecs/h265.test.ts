@@ -176,7 +176,7 @@ describe('the depth of B-frames', () => {
     assert.equal(depthOf(lowerOne), 2);
   });
 
-  it('is not believed when it is larger than the number of pictures that are stored', () => {
+  it('is not believed when it is larger than the number of frames that are stored', () => {
     const fourOfTwo = TWO_LAYERS.replace('65628ac549', '6562994549');
     assert.notEqual(fourOfTwo, TWO_LAYERS);
     assert.equal(depthOf(fourOfTwo), undefined);

@@ -132,7 +132,10 @@ async function askOver(t: TestContext, listener: RequestListener): Promise<boole
   return askReceiver(question, new AbortController().signal);
 }
 
-/** Calls a receiver until it gives a verdict. It has only a few seconds each time, and is in this process, which may be held up for as long. */
+/**
+ * Calls a receiver until it gives a verdict. It has only a few seconds each time, and it runs in this process, which may be held up for as
+ * long.
+ */
 async function verdictOver(t: TestContext, listener: RequestListener): Promise<boolean> {
   const attempt = () =>
     askOver(t, listener).then(

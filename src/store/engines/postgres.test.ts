@@ -450,7 +450,7 @@ describe('a lane', () => {
     const near = connect((answering.address() as AddressInfo).port, '127.0.0.1');
     const [[far]] = (await Promise.all([once(answering, 'connection'), once(near, 'connect')])) as [[Socket], unknown];
     try {
-      // The connection is made before, so that nothing of the time limit is used up.
+      // The connection is made before that, so that making it uses up nothing of the timeout.
       await waitFor(() => lane.run((client) => client.query('select 1')).then(Boolean, () => false), {
         what: 'a call',
       });
@@ -552,7 +552,7 @@ describe('overload', () => {
       await waitFor(allWait, { what: 'all connections to wait' });
       assert.deepEqual(await store.nodes.renew(node, 60_000), { hadLapsed: false });
       assert.deepEqual(await store.nodes.lapsed(), []);
-      await waitFor(allWait, { what: 'all connections to wait still' });
+      await waitFor(allWait, { what: 'all connections to wait again' });
     } finally {
       await blocker.end();
     }

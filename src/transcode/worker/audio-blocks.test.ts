@@ -79,7 +79,7 @@ test('a long hole ends the audio before it, and the audio after it begins again 
   );
 });
 
-test('a hole is known to be long before the audio that ends it, and once only', () => {
+test('a hole is reported as too long before the audio that ends it comes, and only once', () => {
   const { audioBlocks, push, blocks, breaks } = setUp();
   push(100, 10);
   assert.equal(audioBlocks.passTo(110 + RATE), false);

@@ -51,7 +51,7 @@ export class AudioBlocks {
   }
 
   /**
-   * Notes that nothing follows before a time. A hole that is too long for silence is then known before the audio that ends it.
+   * Notes that nothing follows before a time. A hole that is too long for silence is then known before the audio that ends it comes.
    * @returns whether the hole has become too long for silence with this call
    */
   passTo(pts: number): boolean {

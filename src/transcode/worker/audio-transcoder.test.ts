@@ -120,7 +120,7 @@ test('broken packets are counted, and the others are decoded', () => {
   assert.deepEqual(made.missing, [], 'they are silence');
 });
 
-test('when packets of more than a second are broken, audio is reported as missing before the next packet that is not', () => {
+test('when packets of more than a second are broken, audio is reported as missing before the next intact packet', () => {
   const { track, packets } = makeAudioClip({ seconds: 5 });
   const startS = packets[0]!.pts / RATE;
   const isBroken = ({ pts }: Packet) => pts >= (startS + 1.5) * RATE && pts < (startS + 3.5) * RATE;

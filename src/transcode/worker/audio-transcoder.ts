@@ -13,7 +13,7 @@ export interface AudioOutput {
   onConfig(config: Uint8Array): void;
   /** Called with a packet. Times are in samples, as in the source. */
   onPacket(packet: AudioPacket): void;
-  /** Called when audio that the source had is missing after the newest packet: more than becomes silence, or a refused block. */
+  /** Called when audio of the source is missing after the newest packet: more than becomes silence, or a block that the encoder refused. */
   onMissing(): void;
 }
 

@@ -133,6 +133,6 @@ it('makes the last frame of each part one that does not wait for later frames', 
   const frames = times(30, 35);
   const verdicts = judge(gate, frames, [0, frames[13]!]);
   const anchors = frames.flatMap((ms, index) => (verdicts.get(ms) === 'anchor' ? [index] : []));
-  // Of the second segment 13 frames are expected, too, as of the first: two parts, of which the first has at least 9 frames.
+  // The second segment is expected to have 13 frames like the first, which makes two parts, of which the first has at least 9 frames.
   assert.deepEqual(anchors, [9, 21, 31]);
 });

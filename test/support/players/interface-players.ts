@@ -1,6 +1,6 @@
 /**
- * Interfaces around hls.js: components that draw their own controls, and leave playing to hls.js with settings of their own. Each is bundled
- * as its users would, with the hls.js of this repository.
+ * Interfaces around hls.js: components that draw their own controls, and leave playing to hls.js with settings of their own. Each is
+ * bundled as its users would bundle it, with the hls.js of this repository.
  */
 import { join } from 'node:path';
 import { build } from 'esbuild';

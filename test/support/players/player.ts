@@ -20,7 +20,7 @@ export interface PlayerReport {
    * Whether the player reported the end of the stream: the `ended` event of a browser's player, or an exit of a program without an error.
    */
   readonly ended: boolean;
-  /** Wall clock when it reported the end, in milliseconds since the Unix epoch. Undefined before. */
+  /** Wall clock when it reported the end, in milliseconds since the Unix epoch. Undefined before that. */
   readonly endedAtMs?: number | undefined;
   /** Errors after which the player gives up, in its own words. */
   readonly fatal: readonly string[];

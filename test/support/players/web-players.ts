@@ -65,7 +65,7 @@ const PAGES: Readonly<Record<WebPlayerName, { readonly library: string; readonly
 
 const VIDEO = '<video class="video-js" muted autoplay playsinline width="320" height="180"></video>';
 
-/** The text of a page with a video element, or of one in which an interface makes it. */
+/** Makes the text of a page. It has a video element, or an interface that makes one. */
 const pageOf = (name: PageName) =>
   isInterface(name)
     ? page({ body: '', video: MOUNT_INTERFACE, script: '' })

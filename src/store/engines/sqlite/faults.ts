@@ -69,7 +69,7 @@ export function crashAfterCommit(faults: Faults): void {
   if (isDue(faults, 'crashesAfterCommit')) throw new Error('a test asked this worker to die');
 }
 
-/** Tells a test that is blocked that the answers of a batch of writes were sent. Called after they were. */
+/** Tells a blocked test that the answers of a batch of writes were sent. Called after sending them. */
 export function noteAnswers(faults: Faults): void {
   Atomics.store(faults, FAULT.answeredCommits, Atomics.load(faults, FAULT.commits));
 }
