@@ -6,6 +6,7 @@ import type { Quotas } from '#domain/quotas.ts';
 import { newStreamKey } from '#domain/secret.ts';
 import type { Session } from '#domain/session.ts';
 import type { Stream } from '#domain/stream.ts';
+import { fetchableS } from '#hls/hls.ts';
 import { createMediaMemory } from '#hls/media-memory.ts';
 import type { PublishDecision, PublishRequest, Refusal } from '#ingest/ingest.ts';
 import { ms } from '#lib/units.ts';
@@ -21,6 +22,10 @@ import type { TranscoderCallbacks, TranscoderStats } from '#transcode/transcoder
 import { SessionJournal } from './session-journal.ts';
 import { SessionRegistry } from './session-registry.ts';
 import type { OpenTranscoder } from './transcoded-renditions.ts';
+
+const LISTS = { targetDurationS: 4, windowS: 36 };
+/** How long an ended session can be watched. */
+const FETCHABLE_MS = fetchableS(LISTS) * 1000;
 
 /** A registry with a clock that the test controls, and presentations that only record. */
 function setUp({
@@ -49,8 +54,7 @@ function setUp({
     settings: {
       maxPublishers,
       reconnectWindowS: 30,
-      targetDurationS: 4,
-      windowS: 36,
+      ...LISTS,
       maxViewers: 100,
       quotas: someQuotas(),
     },
@@ -260,7 +264,7 @@ test('publishers beyond the limit, or without media memory left, are refused', (
   assert.equal(refusalOf(full.publish(newStream())), undefined, 'other users have their own share');
 });
 
-test('an ended session can be watched for its window and three more target durations, also by its path beside a new one', () => {
+test('an ended session can be watched for its longest playlist and three more target durations, also by its path beside a new one', () => {
   const world = setUp();
   const stream = newStream();
   goLive(world, stream).end('unpublished');
@@ -269,7 +273,7 @@ test('an ended session can be watched for its window and three more target durat
   goLive(world, stream);
   assert.notEqual(world.registry.directory.watch(stream.playbackId)?.mediaPath, path);
   assert.equal(world.registry.directory.watchPath(stream.playbackId, path)?.phase, 'ended');
-  world.advance(8_000);
+  world.advance(FETCHABLE_MS - 40_000);
   assert.equal(world.registry.directory.watchPath(stream.playbackId, path), undefined);
   assert.equal(world.presentations[0]?.told.at(-1)?.type, 'disposed');
   assert.equal(world.registry.directory.watch(stream.playbackId)?.phase, 'live');
@@ -280,7 +284,7 @@ test('nothing is kept of a session that has ended, although a publisher who sent
   const stream = newStream();
   goLive(world, stream).end('unpublished');
   const idle = accepted(world.publish(stream));
-  world.advance(48_000);
+  world.advance(FETCHABLE_MS);
   assert.equal(world.registry.directory.status(stream.id), undefined);
   idle.end('connection_lost');
   assert.deepEqual([...world.registry.streams.keys()], []);
@@ -507,7 +511,7 @@ test('packets that a transcoder hands out after the end are counted when the ses
   goLive(world, stream).end('unpublished');
   callbacks!.onTrack('small', VIDEO_TRACK);
   callbacks!.onPacket('small', packetAt(VIDEO_TRACK, 0, { keyframe: true }));
-  world.advance((36 + 3 * 4) * 1000);
+  world.advance(FETCHABLE_MS);
   await new Promise(setImmediate);
   await world.journal[Symbol.asyncDispose]();
   assert.deepEqual(
@@ -547,7 +551,7 @@ test('changed quotas apply to publishers that are already connected', () => {
     world.refusals.map(({ code }) => code),
     ['ingest_bitrate_exceeded'],
   );
-  world.advance(48_000);
+  world.advance(FETCHABLE_MS);
   assert.equal(
     world.registry.quotasOfUser(stream.userId).viewers,
     0,
@@ -669,7 +673,7 @@ test('a session that ends before its first part leaves nothing in the store, how
     publication.end('unpublished');
   }
   world.registry.follow({ ...stream, name: 'renamed' });
-  world.advance(48_000);
+  world.advance(FETCHABLE_MS);
   await world.journal[Symbol.asyncDispose]();
   assert.equal(world.written.size, 0);
 });

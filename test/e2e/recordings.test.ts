@@ -44,7 +44,9 @@ async function readyUrl(server: TestServer, stream: CreatedStream): Promise<stri
     const session = await sessionOf(server, stream);
     return session?.recordingStatus === 'ready' ? session.recordingUrl : undefined;
   };
-  return await waitFor(ready, { what: 'the recording to be ready' });
+  return await waitFor(ready, { what: 'the recording to be ready' }).catch(async (error: unknown) => {
+    throw new Error(`${String(error)}: ${JSON.stringify(await sessionOf(server, stream))}`);
+  });
 }
 
 async function fetched(url: string): Promise<Buffer> {
@@ -150,11 +152,16 @@ describe('a recorded session', () => {
         const { apiKey } = server;
         const stream = await server.api.createStream({ record: true });
         const kills: Edges[] = [];
-        for (let kill = 0; kill < 3; kill++) {
-          await using _publisher = await publishLoop(server.rtmpPort, stream.streamKey, { loop });
-          await waitFor(async () => (await recordedS(server, stream)) > 2 * (kill + 1), {
+        /** Waits until two seconds more are recorded than before. */
+        const recordMore = async (beforeS: number) => {
+          await waitFor(async () => (await recordedS(server, stream)) > beforeS + 2, {
             what: 'a few seconds of media',
           });
+        };
+        for (let kill = 0; kill < 3; kill++) {
+          const beforeS = kill === 0 ? 0 : await alreadyS(server, stream);
+          await using _publisher = await publishLoop(server.rtmpPort, stream.streamKey, { loop });
+          await recordMore(beforeS);
           await sleep(150 * kill); // at another moment of a segment each time
           // A busy machine may write late, and then a kill loses more.
           const isWritten = async () => {
@@ -166,8 +173,9 @@ describe('a recorded session', () => {
           server = await startServerProcess({ settings, dataDir, apiKey });
         }
         {
+          const beforeS = await alreadyS(server, stream);
           await using publisher = await publishLoop(server.rtmpPort, stream.streamKey, { loop });
-          await waitFor(async () => (await recordedS(server, stream)) > 9, { what: 'a few seconds of media' });
+          await recordMore(beforeS);
           await publisher.stop();
         }
         const url = await readyUrl(server, stream);
@@ -209,7 +217,7 @@ describe('a recorded session', () => {
       }
       server = await startServerProcess({ settings, dataDir, apiKey });
       {
-        const beforeS = await recordedS(server, stream);
+        const beforeS = await alreadyS(server, stream);
         await using publisher = await publishLoop(server.rtmpPort, stream.streamKey, { loop });
         await waitFor(async () => (await recordedS(server, stream)) > beforeS + 3, { what: 'a few seconds more' });
         await publisher.stop();
@@ -239,6 +247,11 @@ async function edgesOf(server: TestServer, { playbackId }: CreatedStream): Promi
   const liveMs = await liveEdge(server, playbackId);
   const { to } = (await (await fetch(`${server.url}/hls/${playbackId}/recording.json`)).json()) as { to: number };
   return { liveMs, writtenMs: to };
+}
+
+/** The length of a recording that has some media already, also right after a restart of the server. */
+async function alreadyS(server: TestServer, stream: CreatedStream): Promise<number> {
+  return await waitFor(async () => (await recordedS(server, stream)) || undefined, { what: 'what is recorded' });
 }
 
 /** Seconds of media in the replay by now. */
