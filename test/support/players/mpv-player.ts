@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inflateSync } from 'node:zlib';
 import { type FrameCode, readFrameCode } from '../frame-code.ts';
-import { MAX_FRAMES, type Player, type Playing, type ShownFrame } from './player.ts';
+import { MAX_FRAMES, type Player, type Playing, reportOf, type ShownFrame } from './player.ts';
 
 const LOOK_EVERY_MS = 100;
 /** Pictures are written without compression and without a filter, so that they are quick to make and to read. */
@@ -40,13 +40,7 @@ async function play(url: string): Promise<Playing> {
   });
   const looking = look({ control, picture: join(folder, 'picture.png'), frames, signal: stopped.signal });
   return {
-    report: async () => ({
-      frames: [...frames],
-      ended: endedAtMs !== undefined,
-      endedAtMs,
-      fatal: [...fatal],
-      complaints: [...complaints],
-    }),
+    report: async () => reportOf({ frames, endedAtMs, fatal, complaints }),
     [Symbol.asyncDispose]: async () => {
       stopped.abort();
       child.kill('SIGKILL');

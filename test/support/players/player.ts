@@ -30,6 +30,18 @@ export interface PlayerReport {
   readonly state?: string;
 }
 
+/** The report of a player that is a program. It saw the end if it exited without an error. The lists are copied. */
+export function reportOf(seen: Omit<PlayerReport, 'ended'>): PlayerReport {
+  const { frames, endedAtMs, fatal, complaints } = seen;
+  return {
+    frames: [...frames],
+    ended: endedAtMs !== undefined,
+    endedAtMs,
+    fatal: [...fatal],
+    complaints: [...complaints],
+  };
+}
+
 /** Frames remembered for each player: more than three minutes at 15 frames a second. */
 export const MAX_FRAMES = 3000;
 

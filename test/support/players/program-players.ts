@@ -5,7 +5,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { readFrameCode } from '../frame-code.ts';
-import { MAX_FRAMES, type Player, type Playing, type ShownFrame } from './player.ts';
+import { MAX_FRAMES, type Player, type Playing, reportOf, type ShownFrame } from './player.ts';
 
 /** Size at which the programs write frames. */
 const WIDTH = 320;
@@ -106,13 +106,7 @@ function play({ command, args, env: ownEnv, fatal: givesUp, isForUsers = false }
     else if (fatal.length === 0) endedAtMs = Date.now();
   });
   return {
-    report: async () => ({
-      frames: [...frames],
-      ended: endedAtMs !== undefined,
-      endedAtMs,
-      fatal: [...fatal],
-      complaints: [...complaints],
-    }),
+    report: async () => reportOf({ frames, endedAtMs, fatal, complaints }),
     [Symbol.asyncDispose]: async () => {
       isStopped = true;
       if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL');
